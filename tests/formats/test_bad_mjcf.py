@@ -134,6 +134,14 @@ def test_the_sizes_robots_have_are_read(tmp_path):
     assert load(tmp_path, f'<joint name="j"/>{I}', "<keyframe><key qpos='1'/></keyframe>", sizes + field).nv == 1
 
 
+def test_keyframes_that_are_not_kept_are_named(tmp_path):
+    keys = '<keyframe><key name="home" qpos="1"/><key qpos="2"/></keyframe>'
+    with pytest.warns(
+        ModelWarning, match=r"robot.xml:7:11: key: 'home', 'key 1': keyframes are not kept, and home\(\) is none of them"
+    ):
+        load(tmp_path, f"<joint/>{I}", keys)
+
+
 def test_files_are_included_from_the_folders_of_the_description_only(tmp_path):
     here, away = tmp_path / "robots" / "arm", tmp_path / "robots" / "common"
     here.mkdir(parents=True)

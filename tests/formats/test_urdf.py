@@ -1,6 +1,7 @@
 """Reading well-formed URDF: what each element means, and what is reported on the way."""
 
 import math
+import re
 import warnings
 
 import numpy as np
@@ -404,3 +405,64 @@ def test_meshes_in_the_folders_of_the_description_may_be_named_in_full(tmp_path)
 )
 def test_names_that_stay(name):
     assert forbidden(name) == ""
+
+
+FOREIGN = [  # what stands in the file, what is said of it
+    ('<gazebo reference="j"><springStiffness>10</springStiffness></gazebo>', "gazebo: springStiffness of 'j' is not read"),
+    ('<gazebo reference="a"><gravity> False </gravity></gazebo>', "gazebo: gravity of 'a' is not read"),
+    ('<gazebo reference="a"><turnGravityOff>true</turnGravityOff></gazebo>' * 8, r"of ('a', ){5}'a' and 2 more is not read"),
+    ('<gazebo reference="a"><dampingFactor>0.1</dampingFactor></gazebo>', "gazebo: dampingFactor of 'a' is not read"),
+    (
+        '<transmission name="t"><joint name="j"/><actuator name="m"><motorInertia>1e-4</motorInertia></actuator></transmission>',
+        "transmission: motorInertia of 'j' is not read .*rotor_inertia",
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), FOREIGN)
+def test_physics_of_other_tools_is_named(text, message):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        parse(after=text)
+    assert len(caught) == 1
+    assert re.search(message, str(caught[0].message))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '<gazebo reference="a"><material>Gazebo/Red</material><mu1>0.2</mu1><kp>1e6</kp><gravity>true</gravity></gazebo>',
+        '<gazebo reference="j"><springStiffness>0</springStiffness><turnGravityOff>false</turnGravityOff></gazebo>',
+        '<gazebo><plugin name="p" filename="lib.so"><gravity>false</gravity></plugin></gazebo>',
+        '<transmission name="t"><actuator name="m"><mechanicalReduction>50</mechanicalReduction></actuator></transmission>',
+    ],
+)
+def test_blocks_of_other_tools_that_move_nothing_are_quiet(text):
+    silently(robot(after=text))
+
+
+def test_physics_of_other_tools_is_named_in_xacro(tmp_path):
+    text = '<gazebo reference="a"><gravity>{}</gravity></gazebo>'
+    for value, said in (("${1 == 2}", True), ("${1 == 1}", False), ("false", True)):
+        path = tmp_path / "r.xacro"
+        path.write_bytes(
+            robot(after=text.format(value)).replace(b"<robot ", b'<robot xmlns:xacro="http://www.ros.org/wiki/xacro" ', 1)
+        )
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            load_model(path)
+        assert ["gravity of 'a' is not read" in str(x.message) for x in caught] == [True] * said
+
+
+@pytest.mark.parametrize(("version", "message"), [("2.0", "version '2.0' is not known"), ("x", "read as version 1.2")])
+def test_an_unknown_version_is_named(version, message):
+    with pytest.warns(ModelWarning, match=message):
+        parse_urdf(robot().replace(b"<robot ", b'<robot version="%s" ' % version.encode(), 1), "arm.urdf")
+
+
+def test_quaternions_before_their_version_are_named():
+    data = robot(joint='<origin quat_xyzw="0 0 0 1"/>' + LIMIT)
+    for version in (b"", b'version="1.0" '):
+        with pytest.warns(ModelWarning, match="ignore it below version 1.1"):
+            parse_urdf(data.replace(b"<robot ", b"<robot " + version, 1), "arm.urdf")
+    silently(data.replace(b"<robot ", b'<robot version="1.1" ', 1))

@@ -181,7 +181,7 @@ def _with_absolute_models(source: Source, reach: Reach) -> str:
 def _named(spec: Any, source: Source) -> dict[tuple[str, str], Element]:
     """Give every body, joint and equality a name; where each stands."""
     taken = {kind: {x.name for x in things} for kind, things in _kinds(spec).items()}
-    elements = {(x.tag, ""): x for x in source.lines if x.tag == "option"}
+    elements = {(x.tag, x.attributes.get("name", "")): x for x in source.lines if x.tag in ("option", "key")}
     for kind, things in _kinds(spec).items():
         for thing in things:
             if not thing.name and kind != "site":

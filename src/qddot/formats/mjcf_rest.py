@@ -135,6 +135,7 @@ def _lost_data(model: Any) -> Iterable[tuple[str, list[str], str]]:
         ("joint", _named(model, "joint")(ball), "the limit of a ball joint is not kept"),
         ("joint", _named(model, "joint")(uneven), "the effort limit differs by direction; the larger one is kept"),
         ("body", _named(model, "body")(model.body_mocapid >= 0), "a mocap body stands still here"),
+        ("key", [model.key(i).name or f"key {i}" for i in range(model.nkey)], "keyframes are not kept, and home() is none of them"),
     )
     return [(kind, names, rule) for kind, names, rule in found if names]
 

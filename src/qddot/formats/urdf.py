@@ -22,6 +22,7 @@ from qddot.errors import ModelFormatError, ModelSecurityError, ModelStructureErr
 from qddot.formats.mesh_paths import check_mesh_paths
 from qddot.formats.reach import Reach, Refused
 from qddot.formats.subject import Subject
+from qddot.formats.urdf_elsewhere import report_elsewhere
 from qddot.formats.urdf_visuals import colors_of, visuals_of
 from qddot.formats.xml_tree import Element
 from qddot.model.check import check_the_rest, doubt, unprintable, warn
@@ -87,6 +88,7 @@ def robot_of(root: Element, stem: str, reach: Reach, *, strict: bool = False, gr
     check_the_rest(joints, {link.attributes.get("name", "") for link in root.all("link")}, faults)
     faults.tell()
     name = _robot_name(root, stem)
+    report_elsewhere(root)
     _report_unlimited([joint for joint in root.all("joint") if _lacks_limits(joint)], strict)
     looks = (e for part in root.children if part.tag in ("link", "material") for e in part.walk())
     check_mesh_paths((e for e in looks if e.tag in ("mesh", "texture")), reach, strict)

@@ -30,7 +30,7 @@ from qddot.formats.xacro_expression import Value
 from qddot.formats.xacro_files import Files
 from qddot.formats.xacro_scope import Lazy, Macro, Parameter, Scope
 from qddot.formats.xacro_text import Texts
-from qddot.formats.xml_tree import TEXT, Element
+from qddot.formats.xml_tree import MAX_CONTENT, TEXT, Element
 
 MAX_ELEMENTS = 200_000
 MAX_CALLS = 100
@@ -107,8 +107,7 @@ class _Expander:
         if self.count > MAX_ELEMENTS:
             raise self.error(element, f"the expansion is over the limit of {MAX_ELEMENTS} elements", kind=ModelLimitError)
         if element.tag == TEXT:
-            self.text(element, "text", scope)  # for the warnings and errors it may raise
-            return []
+            return [Element(TEXT, {"text": self.written(element, "text", scope)}, element.place, None)]
         if not element.tag.startswith(PREFIX):
             return [self.copied(element, scope)]
         name = element.tag.removeprefix(PREFIX)
@@ -126,9 +125,13 @@ class _Expander:
             if not key.startswith(PREFIX) and key != "xmlns:xacro"
         }
         copy = Element(tag or element.tag, attributes, element.place, None)
+        copy.content = element.content
         for child in self.inside(element, scope) if parts is None else parts:
             if child.tag == f"{PREFIX}attribute":
                 copy.attributes[child.attributes["name"]] = child.attributes["value"]
+                continue
+            if child.tag == TEXT:
+                copy.content = copy.content or child.attributes["text"].strip()[:MAX_CONTENT]
                 continue
             child.parent = copy
             copy.children.append(child)
@@ -241,7 +244,7 @@ class _Expander:
                 rule = f"the macro {macro.name!r} has no parameter {key!r}"
                 raise self.error(call, rule, key, ModelReferenceError, near_matches(key, sorted(known)))
             inner.set(key, self.text(call, key, outer))
-        blocks = self.inside(call, outer)
+        blocks = [block for block in self.inside(call, outer) if block.tag != TEXT]
         for parameter in macro.parameters:
             if parameter.is_block:
                 if not blocks:

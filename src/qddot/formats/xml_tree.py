@@ -29,6 +29,7 @@ MAX_DEPTH = 256
 MAX_ELEMENTS = 1_000_000
 MAX_ATTRIBUTES = 256
 MAX_TEXT = 65_536
+MAX_CONTENT = 100
 
 TEXT = "#text"
 LATE_DECLARATION = re.compile(rb"(\s+)(<\?xml\s[^>]*\?>)")
@@ -38,13 +39,14 @@ WORD = re.compile(r"[^ \t\r\n]+")  # what XML calls white space, not what Unicod
 
 
 class Element:
-    """One element: its attributes as text, its children, its place. Comments and text between tags are dropped."""
+    """One element: its attributes as text, its children, its place, its content: how the text begins that stands directly in it."""
 
-    __slots__ = ("attributes", "children", "parent", "place", "tag")
+    __slots__ = ("attributes", "children", "content", "parent", "place", "tag")
 
     def __init__(self, tag: str, attributes: dict[str, str], place: Place, parent: Element | None) -> None:
         self.tag, self.attributes, self.place, self.parent = tag, attributes, place, parent
         self.children: list[Element] = []
+        self.content = ""
 
     @property
     def path(self) -> str:
@@ -233,9 +235,8 @@ class _Builder:
         self.parser.EndElementHandler = lambda tag: self.open.pop()
         self.parser.StartDoctypeDeclHandler = self.refuse_doctype
         self.parser.EntityDeclHandler = self.refuse_doctype
-        if text:
-            self.parser.buffer_text = True
-            self.parser.CharacterDataHandler = self.text
+        self.parser.buffer_text = True
+        self.parser.CharacterDataHandler = self.text if text else self.content
 
     @property
     def place(self) -> Place:
@@ -252,6 +253,12 @@ class _Builder:
         if "$" in data and self.open:
             self.start(TEXT, {"text": data})
             self.open.pop()
+        else:
+            self.content(data)
+
+    def content(self, data: str) -> None:
+        if self.open and not self.open[-1].content:
+            self.open[-1].content = data.strip()[:MAX_CONTENT]
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         place = self.place

@@ -1,0 +1,77 @@
+"""Where other tools read something else in a URDF: their own physics in `<gazebo>` and `<transmission>`, and what a version means.
+
+Materials, plugins and sensors are nobody's physics, and a gear's reduction alone does not change the force at a joint: no word of
+those.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from qddot.formats.xml_tree import Element
+from qddot.model.check import warn
+
+VERSIONS = ("1", "1.0", "1.1", "1.2")
+SHOWN = 6
+
+
+def report_elsewhere(root: Element) -> None:
+    """Warn, in a line for each kind of thing, of what is not read here and would move the robot elsewhere."""
+    for tag, (matters, fix) in PHYSICS.items():
+        found = [(element, name) for element, name in _foreign(root) if element.tag == tag and matters(element.content)]
+        if found:
+            names = [repr(name) for _, name in found]
+            more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+            element = found[0][0]
+            owner = next(part.tag for part in _upward(element) if part.tag in ("gazebo", "transmission"))
+            rule = f"{owner}: {tag} of {', '.join(names[:SHOWN])}{more} is not read"
+            warn(rule, place=element.place, element=element.path, text=element.content, fix=fix)
+    version = root.attributes.get("version", "1.0").strip()
+    if version not in VERSIONS:
+        rule = f"version {version[:40]!r} is not known; the file is read as version {VERSIONS[-1]}"
+        warn(rule, place=root.place, element="robot", fix='write version="1.0", or none')
+    if version in ("1", "1.0"):
+        turned = [x for part in root.children if part.tag in ("link", "joint") for x in part.walk() if "quat_xyzw" in x.attributes]
+        if turned:
+            rule = "quat_xyzw is read, but other readers ignore it below version 1.1, and take no rotation"
+            warn(rule, place=turned[0].place, element=turned[0].path, fix='write <robot version="1.1">')
+
+
+def _foreign(root: Element) -> Iterator[tuple[Element, str]]:
+    """What stands in the blocks of other tools, with the name of the link or joint it is about."""
+    for block in root.all("gazebo"):
+        yield from ((part, block.attributes.get("reference", "the robot")) for part in block.children)
+    for block in root.all("transmission"):
+        joint = next((x.attributes.get("name", "") for x in block.walk() if x.tag == "joint"), block.attributes.get("name", ""))
+        yield from ((part, joint) for part in block.walk())
+
+
+def _upward(element: Element | None) -> Iterator[Element]:
+    while element is not None:
+        yield element
+        element = element.parent
+
+
+def _is_number(text: str) -> bool:
+    """A number other than zero, or what is none."""
+    try:
+        return float(text) != 0
+    except ValueError:
+        return bool(text)
+
+
+def _is_true(text: str) -> bool:
+    return text.lower() in ("true", "1")
+
+
+def _is_false(text: str) -> bool:
+    return text.lower() in ("false", "0")
+
+
+PHYSICS: dict[str, tuple[Callable[[str], bool], str]] = {  # by tag: whether its text changes the motion, and how to say it here
+    "springStiffness": (_is_number, '<qddot_drive stiffness="..." rest="..."/> in its joint says it'),
+    "dampingFactor": (_is_number, 'give the joint <dynamics damping="..."/>'),
+    "gravity": (_is_false, "add the weight by f_ext, if it is not to fall"),
+    "turnGravityOff": (_is_true, "add the weight by f_ext, if it is not to fall"),
+    "motorInertia": (_is_number, '<qddot_drive rotor_inertia="..." gear_ratio="..."/> in its joint says it'),
+}
