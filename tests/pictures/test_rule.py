@@ -78,6 +78,12 @@ def test_a_motion_s_curves_are_its_numbers(motion):
     assert shows(energy, color("gravity"))
 
 
+def test_no_joint_forces_are_a_line_at_zero():
+    (tau,) = qddot.load("two_link").simulate([0.5, 0.4], t=0.05).plot("tau")
+    assert [*tau.get_yticks()] == [0]
+    assert tau.get_ylim() == (-1, 1)
+
+
 def test_one_axes_shows_one_signal(motion):
     _, ax = plt.subplots()
     (found,) = motion.plot("tau", ax=ax)

@@ -42,8 +42,11 @@ def plot(motion: Trajectory, signals: tuple[str, ...], ax: Any) -> np.ndarray:
 def joints(ax: Any, motion: Trajectory, signal: str) -> None:
     what, *both = SIGNALS[signal]
     mechanism = motion.robot.model.mechanism
-    names = coordinate_names(mechanism, "q" if signal == "q" else "v")
-    curves(ax, motion.t, getattr(motion, signal), names, f"{what} {signal}", units(mechanism, *both))
+    names, values = coordinate_names(mechanism, "q" if signal == "q" else "v"), getattr(motion, signal)
+    curves(ax, motion.t, values, names, f"{what} {signal}", units(mechanism, *both))
+    if not values.any():  # nothing drives it: a scale of some hundredths would look like a measurement
+        ax.set_ylim(-1, 1)
+        ax.set_yticks([0])
 
 
 def energies(ax: Any, motion: Trajectory, signal: str) -> None:
