@@ -119,6 +119,8 @@ def test_abbreviations_unfold_and_are_copied_with_what_they_stand_for(opened):
 def test_a_loop_is_drawn_closed_and_moves(opened, tmp_path):
     robot = qddot.load("four_bar")
     page = opened(robot)
+    assert page.evaluate("explorerApp.data.tips.map(x => x.name)") == ["coupler"]  # its tip stands on the ground
+    assert "As it is described, neither gravity" in page.locator(".controls .note").text_content()
     assert np.ptp([s["q"][0] for s in simulated(page, 0.5)]) > 0.3  # no gravity: it starts with a velocity
     settled(page, lambda: page.locator("[data-entry='gravity_torque,0,0']").click())
     assert page.evaluate("explorerApp.state.lens.quantity") == "gravity_torque"

@@ -44,6 +44,9 @@ SPEED = 1.5
 BENT = 0.25
 """Share of the way from zero to the middle of its limits that a leg is bent at the start."""
 
+STILL = 1e-6
+"""Share of the fastest frame's speed: a tip that is slower stands still."""
+
 ABOVE = 0.02
 """m: between what may touch, at the start."""
 
@@ -84,9 +87,9 @@ def page(
     if unknown := robot.model.kinematics_only:
         robot = type(robot)(robot.model.copy(kinematics_only=""))  # whose masses are zeros
     model = robot.model
-    tips = ends(model)
-    programs = page_programs(model, tips)
     start = bent(robot) if q is None else robot._evaluate.configuration("q", q)
+    tips = moving(robot, start, ends(model))
+    programs = page_programs(model, tips)
     if contacts is not None:
         refuse_contacts(robot, contacts, closed="loops" in programs)
         programs["spheres"] = spheres(model, [(x.frame, x.center) for x in contacts.spheres])
@@ -96,7 +99,7 @@ def page(
     speed = [0.0] * robot.nv
     if recording is None and contacts is None and not massless and is_dead(robot, start):
         speed[0] = SPEED
-        notes.append("Neither gravity nor a spring moves its joints from here: it starts with a velocity.")
+        notes.append("As it is described, neither gravity nor a spring moves its joints from here: it starts with a velocity.")
     shown = scene(model)
     data = {
         "name": robot.name,
@@ -259,6 +262,17 @@ def ends(model: Model) -> list[str]:
         inner = {joint.parent for joint in model.joints} | {frame.link for frame in model.frames}
         moving = [name for name, (body, _) in model.mechanism.frames.items() if name not in inner and body != WORLD]
         return moving[:TIPS]
+
+
+def moving(robot: Robot, q: np.ndarray, tips: list[str]) -> list[str]:
+    """The tips that closed loops let move; where they hold all of them, the frame that moves fastest."""
+    if not tips or not any(c.active for c in robot.model.constraints):
+        return tips
+    A = robot.constraint_jacobian(q)
+    free = np.eye(robot.nv) - np.linalg.pinv(A, rcond=1e-9) @ A
+    speed = {x: float(np.linalg.norm(robot.jacobian(q, x, reference="world_aligned")[3:] @ free)) for x in robot.frame_names}
+    most = max(speed, key=lambda x: speed[x])
+    return [x for x in tips if speed[x] > STILL * speed[most]] or ([most] if speed[most] else [])
 
 
 def tip_data(model: Model, name: str) -> dict[str, Any]:
