@@ -467,8 +467,8 @@ class Robot:
                [18.84,  9.27]])
         """
         chosen = (*(x.name for x in self.model.variables), *names)
-        if not all(isinstance(name, str) for name in names):
-            raise InputError(f"with_variable takes names, as in with_variable('payload', 'link3.mass'), not {names!r:.80}")
+        if others := [name for name in names if not isinstance(name, str)]:
+            raise InputError(f"with_variable takes names such as 'payload' or 'link3.mass', not {others[0]!r:.80}")
         if len(set(chosen)) < len(chosen) or not names:
             raise InputError(f"with_variable takes some names, each once, not {chosen}")
         found = self.model.copy(variables=chosen)

@@ -161,7 +161,10 @@ def test_dry_friction_at_rest_where_nobody_can_look(puma):
 CASES = {
     "nested": (lambda x, _: x.mass_matrix(torch.nested.nested_tensor([torch.zeros(6)] * 2)), "q is a nested tensor"),
     "nested, host": (lambda x, _: x.ellipsoids(torch.nested.nested_tensor([torch.zeros(6)] * 2)), "q is a nested tensor"),
-    "list of names": (lambda x, _: x.with_variable(["payload"]), "with_variable takes names, as in"),
+    "list of names": (
+        lambda x, _: x.with_variable(["payload"]),
+        r"with_variable takes names such as 'payload' or 'link3.mass', not \['payload'\]",
+    ),
     "frame": (lambda x, q: x.transform(q, ["a"]), r"frame=\['a'\] is not a name"),
     "complex": (lambda x, q: x.mass_matrix(q + 0j), "q holds torch.complex128: real numbers are needed"),
     "complex, host": (lambda x, q: x.ellipsoids(q + 0j), "q holds torch.complex128: real numbers are needed"),
