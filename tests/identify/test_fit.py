@@ -119,6 +119,17 @@ def test_where_friction_takes_its_step_is_found() -> None:
     assert standstill_speeds(robot, prepare(still))[robot.joint_names[1]] == 0.03
 
 
+def test_friction_by_load_does_not_shift_where_friction_takes_its_step() -> None:
+    robot = random_arm(0, 3)
+    true = dict(zip(robot.joint_names, (0.02, 0.05, 0.1)))
+    parameters = ParameterSet.of(robot, load=True, standstill=true)
+    theta = truth(parameters) + [0.15 * name.endswith(".load") for name in parameters.names]
+    log = simulated(parameters.carrying(parameters.full(theta)), theta, 20.0, 250.0, (1e-5, 0.05), 1)
+    found = standstill_speeds(robot, prepare(log), {"load": True})
+    for joint, speed in true.items():
+        assert found[joint] == pytest.approx(speed, rel=0.03), joint
+
+
 def test_a_log_without_noise_raises_no_concern() -> None:
     """What is left of it is rounding, coloured as that may be; and values that are zero but for it are not negative."""
     parameters = ParameterSet.of(random_arm(0, 3))

@@ -20,7 +20,6 @@ from qddot.identify.regression.reduction import Factors, reduce
 from qddot.identify.regression.residuals import Errors, residuals_of_parts
 from qddot.identify.regression.rest import with_needed_rests
 from qddot.identify.regression.standstill import dry_speeds
-from qddot.model.friction import LOAD
 from qddot.progress import shown
 from qddot.thresholds import CONDITION, LOAD_ROUNDS, ROBUST_ROUNDS, SAME_LOAD, TIME_BLOCKS, TRIAL_FIFTHS, UNEXPLAINED
 
@@ -74,8 +73,7 @@ def with_laws(
     better, where its motion does not tell the laws apart, or where the load does not settle."""
     parameter_set = before.base.parameter_set
     options = {name: value for law in laws for name, value in law.options.items()}
-    dry = {name: value for name, value in options.items() if name != LOAD}
-    speeds = dry_speeds(parameter_set.robot, record.signals, dry)
+    speeds = dry_speeds(parameter_set.robot, record.signals, options)
     options |= {"standstill": speeds.standstill} | ({} if speeds.stribeck is None else {"stribeck": speeds.stribeck})
     richer = with_needed_rests(with_options(parameter_set)(options), record.parts())
     try:

@@ -281,8 +281,8 @@ class ParameterSet:
         """Some friction grows with the load."""
         return bool(self.asked["load"])
 
-    def carrying(self, parameters: np.ndarray) -> ParameterSet:
-        """Set that knows the load of these parameters (P,), for friction that grows with it."""
+    def carrying(self, parameters: np.ndarray | None) -> ParameterSet:
+        """Set that knows the load of these parameters (P,), for friction that grows with it; None: of those described."""
         return replace(self, carried=parameters)
 
     def _kept(self, keep: Sequence[int], T: np.ndarray, constant: np.ndarray) -> ParameterSet:

@@ -22,6 +22,7 @@ from qddot.identify.regression.reduction import reduce
 from qddot.identify.regression.residuals import residuals, rms
 from qddot.identify.regression.rest import with_needed_rests
 from qddot.identify.regression.signals import Signals
+from qddot.identify.regression.triangles import CHUNK
 from qddot.model.friction import LOAD
 from qddot.robot import Robot
 from qddot.thresholds import NARROWEST, STANDSTILL, STANDSTILL_ROUNDS, STANDSTILL_TRIED, STRIBECK_ROUNDS
@@ -69,20 +70,21 @@ class DrySpeeds(NamedTuple):
 
 def dry_speeds(robot: Robot, signals: Signals, laws: Mapping[str, Any] = NOTHING) -> DrySpeeds:
     """See `standstill_speeds`. Stribeck's speed, which is the same for all joints, is chosen along with them: the one would take in
-    what the other lacks."""
+    what the other lacks. So is friction by the load, which takes the same step, with the load of the parameters found before."""
     usual = signals.paces[0] >= STANDSTILL  # without rests, which say nothing of the step
     least, most = NARROWEST * rms(signals.qdd, usual) / signals.rate, rms(signals.qd, usual) / 2
     moving = {joint: j for j, joint in enumerate(robot.joint_names) if 0 < least[j] < most[j]}
-    speeds, laws, base = dict.fromkeys(robot.joint_names, STANDSTILL), dict(laws), None
-    for _ in range(STRIBECK_ROUNDS if "stribeck" in laws else STANDSTILL_ROUNDS):
-        parameter_set = with_needed_rests(ParameterSet.of(robot, standstill=speeds, **laws), [signals])
+    speeds, laws, base, carried = dict.fromkeys(robot.joint_names, STANDSTILL), dict(laws), None, None
+    for _ in range(STRIBECK_ROUNDS if laws.keys() & {"stribeck", LOAD} else STANDSTILL_ROUNDS):
+        parameter_set = with_needed_rests(ParameterSet.of(robot, standstill=speeds, **laws).carrying(carried), [signals])
         base = base_parameters(parameter_set) if base is None else dataclasses.replace(base, parameter_set=parameter_set)
         theta, _ = weighted(reduce(base, pieces(signals, blocks=1)))
         left, found = residuals(base, theta, signals), dict(zip(base.names, theta))
+        load, carried = loads(parameter_set, signals), base.completed(theta)
         seen = []
         for joint, j in moving.items():
             kept = left.moving[:, j]
-            motion = Motion(signals.q[kept], signals.qd[kept], signals.qdd[kept], np.zeros((0, robot.nv)))
+            motion = Motion(signals.q[kept], signals.qd[kept], signals.qdd[kept], load[kept] if len(load) else load)
             sliding = {f"{joint}.{name}": column for name, column in sliding_terms(parameter_set, j, speeds[joint])}
             friction = left.raw[kept, j] + sum(found.get(name, 0.0) * column(motion) for name, column in sliding.items())
             seen.append(Seen(joint, j, motion, friction))
@@ -112,10 +114,17 @@ def unexplained(seen: Seen, terms: Sequence[tuple[str, Column]]) -> float:
 def sliding_terms(
     parameter_set: ParameterSet, j: int, speed: float, asked: Mapping[str, Any] | None = None
 ) -> list[tuple[str, Column]]:
-    """Name and column of what joint j's friction consists of, smoothed over a speed; but for friction by the load, which is another
-    joint's, too. `asked`: other options than those of the parameters."""
-    joint = parameter_set.robot.joint_names[j]
-    return [(name, column) for name, column in drive_columns(asked or parameter_set.asked, joint, j, speed) if name != LOAD]
+    """Name and column of what joint j's friction consists of, smoothed over a speed. `asked`: other options than those of the
+    parameters."""
+    return list(drive_columns(asked or parameter_set.asked, parameter_set.robot.joint_names[j], j, speed))
+
+
+def loads(parameter_set: ParameterSet, signals: Signals) -> np.ndarray:
+    """The load of each joint (N, nv), by which friction grows; (0, nv) where it does not."""
+    evaluator = parameter_set.evaluator()
+    parts = [slice(start, start + CHUNK) for start in range(0, len(signals.q), CHUNK)] if parameter_set.is_loaded else []
+    found = [evaluator.at(signals.q[part], signals.qd[part], signals.qdd[part]).motion.load for part in parts]
+    return np.concatenate([np.zeros((0, parameter_set.robot.nv)), *found])
 
 
 def best_speed(parameter_set: ParameterSet, seen: Seen, within: tuple[float, float]) -> float:
