@@ -770,7 +770,7 @@ def test_what_takes_long_says_so_on_a_terminal(tmp_path, monkeypatch):
     log = recorded(tmp_path / "run.csv", 1)
     said = {
         ("identify", "two_link", log, *NAMED): ("reading", "identifying"),
-        ("simulate", "two_link", "-t", "0.05", "-o", str(tmp_path / "m.png")): (f"writing {tmp_path / 'm.png'}"[:20],),
+        ("simulate", "two_link", "-t", "0.05", "-o", str(tmp_path / "m.png")): ("writing",),
         ("equations", "two_link"): ("computing closed forms",),
         ("derive", "rp_arm"): ("deriving",),
         ("check", "two_link"): ("reading",),

@@ -67,7 +67,7 @@ def test_a_payload_is_one_more_body():
     loaded = arm(tool=POSE).with_payload(load.mass, load.com, load.tensor)
     builder = Builder(gravity=(0, 0, -9.81))
     for joint, link in zip(arm().model.joints, arm().model.links[1:]):
-        builder._joints.append(joint)
+        builder.joints.append(joint)
         builder._links.append(link)
     builder.body("load", "link3", "fixed", xyz=POSE[:3, 3], rpy=(0, 0, np.pi / 2), inertia=load)
     assert_allclose(loaded.inverse_dynamics(Q, QD, QDD), builder.robot().inverse_dynamics(Q, QD, QDD), rtol=1e-12)

@@ -37,7 +37,7 @@ def spelled_out():
     builder = qddot.Builder()
     plain = arm().model
     for joint, link in zip(plain.joints, plain.links[1:]):
-        builder._joints.append(joint)
+        builder.joints.append(joint)
         builder._links.append(link)
     builder.body("rotor1", axis="z", inertia=disc, mimic=("joint1", N, 0))
     tilt = (0, np.arctan2(AXIS[0], AXIS[2]), 0)

@@ -231,7 +231,6 @@ LOG = Log(TIMES, SWINGS, SWINGS)
         (lambda arm: arm.equations().mass_matrix.subs({"q1": "sqrt(-1)"}), "its value is not a finite real number"),
         (lambda arm: arm.excitation(ramp=1 << 70), "ramp=.* give some seconds"),
         (lambda arm: arm.excitation(near=1j), "near=1j is not a Log"),
-        (lambda arm: arm.explore("page.html", contacts=3), "contacts=3: give a qddot.contact.Contacts"),
         (lambda arm: arm.identify(LOG, velocity=np.array(["a", "b"])), "velocity=.* is not one of 'measured', 'derivative'"),
         (lambda arm: arm.identify(LOG, velocity="mesured"), "did you mean 'measured'"),
         (lambda arm: Log([0.0, 1e-312, 2e-312], np.zeros((3, 2)), np.zeros((3, 2))), "steps of 1e-312 s"),

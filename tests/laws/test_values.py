@@ -71,6 +71,8 @@ def frame(robot: Robot) -> str:
 def cases(robot: Robot, quantity: Quantity) -> Iterator[dict[str, Any]]:
     """Every combination of options, with external forces too where there may be some."""
     choices = {name: values or FREE[name](robot) for name, values in quantity.options.items()}
+    if "axes" in choices and "rows" in choices:  # by number there
+        choices["rows"] = ("0,5", "4")
     if "auto" in choices.get("method", ()):
         choices["method"] = ("aba", "crba") if not robot.mimics else ("crba",)
     for chosen in itertools.product(*choices.values()):
@@ -82,7 +84,7 @@ def cases(robot: Robot, quantity: Quantity) -> Iterator[dict[str, Any]]:
             yield options | {"f_ext": forces(robot.model, numbers)}
 
 
-FREE = {"frame": lambda robot: (frame(robot),), "rows": lambda _: ("wx,z", "wx,wy,wz,x,y,z", "y")}
+FREE = {"frame": lambda robot: (frame(robot),), "rows": lambda _: ("wx,z", "wx,wy,wz,x,y,z", "y"), "damping": lambda _: ("", "0.1")}
 
 
 def values(robot: Robot, name: str) -> list[list[Any]]:

@@ -38,7 +38,7 @@ def report_elsewhere(root: Element) -> None:
 
 
 def _foreign(root: Element) -> Iterator[tuple[Element, str]]:
-    """What stands in the blocks of other tools, with the name of the link or joint it is about."""
+    """Yield each part of the blocks of other tools, with the name of the link or joint it is about."""
     for block in root.all("gazebo"):
         yield from ((part, block.attributes.get("reference", "the robot")) for part in block.children)
     for block in root.all("transmission"):
