@@ -1948,7 +1948,7 @@ class Robot:
 
         >>> program = qddot.load("two_link").program("mass_matrix")
         >>> len(program.nodes)  # from q to M
-        7
+        6
         """
         return self._evaluate.kernels.program((self._evaluate.kernels.request(quantity, options),), wrench=flag("wrench", wrench))
 
