@@ -69,7 +69,9 @@ def in_options(text: str) -> str:
     )
     text = text.replace("give them values with robot.subs({...})", values)
     if "packages" in options:
-        text = re.sub(r"packages=\{'([^']*)': \.\.\.\}", r"--package \1=FOLDER", text)
+        text = re.sub(r"packages=\{'([^']*)': \.\.\.\}", r"--package \1=FOLDER", text).replace(
+            "packages={...}", "--package NAME=FOLDER"
+        )
     if "columns" in options:
         text = re.sub(r"columns=\{(.*?)\}", lambda found: columns(found[1]), text)
     else:
