@@ -204,8 +204,10 @@ def test_packages_of_a_xacro_file(tmp_path):
     (tmp_path / "two" / "base.xacro").write_text(f'{head}<link name="base"/></robot>')
     path = str(tmp_path / "one" / "robot.xacro")
     assert "give its folder: --package parts=FOLDER" in call("info", path).stderr
-    (tmp_path / "outside.xml").write_text('<mujoco><include file="../far.xml"/></mujoco>')
-    assert "give its package: --package NAME=FOLDER)" in " ".join(call("info", str(tmp_path / "outside.xml")).stderr.split())
+    (tmp_path / "far.xml").write_text("<mujoco/>")
+    (tmp_path / "one" / "arm.xml").write_text('<mujoco><include file="../far.xml"/></mujoco>')
+    error = " ".join(call("info", str(tmp_path / "one" / "arm.xml")).stderr.split())
+    assert "give its package: --package NAME=FOLDER)" in error
     assert "frames: base" in call("info", path, "--package", f"parts={tmp_path / 'two'}").stdout
 
 
