@@ -13,6 +13,7 @@ from qddot.errors import InputError, UnknownNameError
 from qddot.symbolic.properties.certify import largest_eigenvalue, largest_sum, least_eigenvalue, least_largest_sum, length
 from qddot.symbolic.properties.domain import Domain
 from qddot.symbolic.properties.harmonics import Harmonics
+from qddot.symbolic.properties.optimum import CLIMBS, climbed
 from qddot.symbolic.properties.reach import reach
 from qddot.symbolic.properties.spectrum import Enclosure, Spectrum
 from qddot.symbolic.properties.structure import identities
@@ -384,3 +385,16 @@ def test_tables(two_link):
     assert repr(two_link) == text
     with pytest.raises(UnknownNameError):
         two_link["nonsense"]
+
+
+def test_a_ridge_is_not_climbed_for_ever():
+    """The 1-norm of c of one free body rises along a ridge by less than 1e-11 a step."""
+    calls = 0
+
+    def ridge(x: np.ndarray) -> np.ndarray:
+        nonlocal calls
+        calls += 1
+        return x[:, 0] * 1e-9 + np.minimum(x[:, 1] - x[:, 0], x[:, 0] - x[:, 1] + 1e-9)
+
+    climbed(ridge, np.zeros(2), np.zeros(2), np.ones(2))
+    assert 100 < calls <= CLIMBS + 1

@@ -9,6 +9,7 @@ import numpy as np
 
 STARTS = 1024
 CORNERS = 10  # dimensions; in more the corners are too many to try
+CLIMBS = 4000  # steps of the local search; along a ridge (one free body's c in the 1-norm) it would go on for minutes
 
 
 def maximise(
@@ -57,7 +58,7 @@ def climbed(f: Callable[[np.ndarray], np.ndarray], x: np.ndarray, low: np.ndarra
     """Climb from x by steps along the axes, halved when none leads up: maxima of norms may be kinks, where gradients mislead."""
     value, step = float(f(x[None])[0]), 1e-3
     directions = np.concatenate([np.eye(len(x)), -np.eye(len(x))]) * (high - low)
-    while step > 1e-13:
+    for _ in range(CLIMBS):
         around = np.clip(x + step * directions, low, high)
         values = f(around)
         best = int(np.argmax(values))
@@ -65,4 +66,6 @@ def climbed(f: Callable[[np.ndarray], np.ndarray], x: np.ndarray, low: np.ndarra
             value, x = float(values[best]), around[best]
         else:
             step /= 2
+            if step < 1e-13:
+                break
     return value, x
