@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from qddot.errors import InputError, near_matches
+from qddot.errors import InputError, as_written, near_matches
 
 
 def is_recorded(value: Any) -> bool:
@@ -67,7 +67,7 @@ def real_array(name: str, value: object) -> np.ndarray:
     except (TypeError, ValueError) as error:
         raise InputError(f"{name} is not an array of numbers: {error} (give rows of one length)") from None
     if array.dtype.kind not in "fiu":
-        raise InputError(f"{name}={value!r:.80}: real numbers are needed")
+        raise InputError(f"{name}={as_written(value)}: real numbers are needed")
     return array.astype(float)
 
 
@@ -94,7 +94,7 @@ def finite_array(name: str, value: object, *, infinite: bool = False) -> np.ndar
     """
     array = real_array(name, value)
     if not (~np.isnan(array) if infinite else np.isfinite(array)).all():
-        raise InputError(f"{name}={value!r:.80} has a value that is not {'a number' if infinite else 'finite'}: give numbers")
+        raise InputError(f"{name}={as_written(value)} has a value that is not {'a number' if infinite else 'finite'}: give numbers")
     return array
 
 
@@ -111,7 +111,7 @@ def finite_number(name: str, value: object) -> float:
     except OverflowError:  # a whole number of hundreds of digits
         found = math.inf
     if not math.isfinite(found):
-        raise InputError(f"{name}={value!r:.80}: a finite number is needed")
+        raise InputError(f"{name}={as_written(value)}: a finite number is needed")
     return found
 
 
@@ -126,7 +126,7 @@ def positive_number(name: str, value: object) -> float:
     except InputError:
         found = 0.0
     if not found > 0:
-        raise InputError(f"{name}={value!r:.80} is not a positive number: a finite one above zero is needed")
+        raise InputError(f"{name}={as_written(value)} is not a positive number: a finite one above zero is needed")
     return found
 
 
@@ -137,7 +137,7 @@ def whole_number(name: str, value: Any, least: int = 1) -> int:
         InputError: it is none.
     """
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise InputError(f"{name}={value!r:.80} is not a whole number from {least} on")
+        raise InputError(f"{name}={as_written(value)} is not a whole number from {least} on")
     return int(value)
 
 
@@ -150,7 +150,7 @@ def flag(name: str, value: Any) -> bool:
     if value is True or value is False:
         return value
     if not isinstance(value, int | np.bool_) or value not in (0, 1):
-        raise InputError(f"{name}={value!r:.80} is neither True nor False")
+        raise InputError(f"{name}={as_written(value)} is neither True nor False")
     return bool(value)
 
 
@@ -162,7 +162,7 @@ def word(name: str, value: object, choices: Collection[str]) -> str:
     """
     if not isinstance(value, str) or value not in choices:
         hint = near_matches(value, choices) if isinstance(value, str) else "give one of them"
-        raise InputError(f"{name}={value!r:.80} is not one of {', '.join(map(repr, choices))}: {hint}")
+        raise InputError(f"{name}={as_written(value)} is not one of {', '.join(map(repr, choices))}: {hint}")
     return value
 
 
@@ -175,7 +175,7 @@ def mapping(name: str, value: Any) -> Mapping[Any, Any]:
     if value is None:
         return {}
     if not isinstance(value, Mapping):
-        raise InputError(f"{name}={value!r:.80} is not a dictionary: give {{name: value, ...}}")
+        raise InputError(f"{name}={as_written(value)} is not a dictionary: give {{name: value, ...}}")
     return value
 
 
@@ -187,7 +187,7 @@ def names(name: str, value: Any) -> tuple[str, ...]:
     """
     several = (value,) if isinstance(value, str) else value
     if not isinstance(several, Sequence) or not all(isinstance(one, str) for one in several):
-        raise InputError(f"{name}={value!r:.80} is not a list of names")
+        raise InputError(f"{name}={as_written(value)} is not a list of names")
     return tuple(several)
 
 
@@ -200,7 +200,7 @@ def random_numbers(seed: Any) -> np.random.Generator:
     try:
         return np.random.default_rng(seed)
     except (TypeError, ValueError) as error:
-        raise InputError(f"seed={seed!r:.80}: {error} (give a whole number from 0 on, or a generator)") from None
+        raise InputError(f"seed={as_written(seed)}: {error} (give a whole number from 0 on, or a generator)") from None
 
 
 def file_path(name: str, value: object) -> Path:
@@ -210,5 +210,5 @@ def file_path(name: str, value: object) -> Path:
         InputError: not a path, or one with a NUL character.
     """
     if not isinstance(value, str | os.PathLike) or not isinstance(os.fspath(value), str) or "\0" in os.fspath(value):
-        raise InputError(f"{name}={value!r:.80} is not a path: give the name of a file as text")
+        raise InputError(f"{name}={as_written(value)} is not a path: give the name of a file as text")
     return Path(os.path.expanduser(value))

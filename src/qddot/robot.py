@@ -21,7 +21,7 @@ from qddot.compile.kinds import guest, library_of
 from qddot.compile.together import compute_together
 from qddot.compile.wrenches import net_stack, stack_wrenches
 from qddot.constraints.constrained import ConstrainedDynamics, ConstrainedRobot, Projections
-from qddot.errors import InputError, unknown_name
+from qddot.errors import InputError, as_written, unknown_name
 from qddot.model import configuration
 from qddot.model.drive import Drive
 from qddot.model.field import Floats
@@ -241,7 +241,7 @@ class Robot:
 
     def __init__(self, model: Model) -> None:
         if not isinstance(model, Model):
-            raise InputError(f"a Robot is made of a Model, and this is {model!r:.80}: qddot.load reads files and names")
+            raise InputError(f"a Robot is made of a Model, and this is {as_written(model)}: qddot.load reads files and names")
         self.model = model
         if any(link.place for link in model.doubtful) and not model.symbols:  # a file's claim; numbers given in Python are kept
             from qddot.definite import refuse_indefinite
@@ -425,7 +425,7 @@ class Robot:
         1.0
         """
         if not isinstance(values, Mapping):
-            raise InputError(f"subs needs a mapping from symbols to values, not {values!r:.80}")
+            raise InputError(f"subs needs a mapping from symbols to values, not {as_written(values)}")
         pairs: dict[Any, Any] = {}
         for key, value in values.items():
             named = [s for s in self.symbols if s == key or (isinstance(key, str) and str(s) == key)]
@@ -468,7 +468,7 @@ class Robot:
         """
         chosen = (*(x.name for x in self.model.variables), *names)
         if others := [name for name in names if not isinstance(name, str)]:
-            raise InputError(f"with_variable takes names such as 'payload' or 'link3.mass', not {others[0]!r:.80}")
+            raise InputError(f"with_variable takes names such as 'payload' or 'link3.mass', not {as_written(others[0])}")
         if len(set(chosen)) < len(chosen) or not names:
             raise InputError(f"with_variable takes some names, each once, not {chosen}")
         found = self.model.copy(variables=chosen)
@@ -725,7 +725,7 @@ class Robot:
         from qddot.pictures.film import film
 
         if not hasattr(motion, "t") or not hasattr(motion, "q"):
-            raise InputError(f"motion={motion!r:.80} has no t and q: give a trajectory or a log")
+            raise InputError(f"motion={as_written(motion)} has no t and q: give a trajectory or a log")
         t, q = np.asarray(motion.t, dtype=float), self._evaluate.configuration("q", motion.q)
         if t.ndim != 1 or q.shape != (len(t), self.nq) or not len(t):
             raise InputError(f"motion has t of shape {t.shape} and q of shape {q.shape}: a film shows one motion, a sample a row")
@@ -2229,7 +2229,7 @@ class Robot:
         from qddot.explore.show import Page, shown
 
         if values is not None and not isinstance(values, Mapping):
-            raise InputError(f"values={values!r:.80}: a mapping of symbols to numbers is needed, such as {{'m1': 2.0}}")
+            raise InputError(f"values={as_written(values)}: a mapping of symbols to numbers is needed, such as {{'m1': 2.0}}")
         named = {str(name): finite_number(f"values[{str(name)!r}]", x) for name, x in (values or {}).items()}
         robot = self.subs(named) if named else self
         html = page(robot, letters=self.model if named else None, values=named, q=q, view=view, contacts=contacts)

@@ -388,13 +388,13 @@ def test_tables(two_link):
 
 
 def test_a_ridge_is_not_climbed_for_ever():
-    """The 1-norm of c of one free body rises along a ridge by less than 1e-11 a step."""
+    """The 1-norm of c of one free body rises along a ridge by less than 1e-11 a step; so does this."""
     calls = 0
 
     def ridge(x: np.ndarray) -> np.ndarray:
         nonlocal calls
         calls += 1
-        return x[:, 0] * 1e-9 + np.minimum(x[:, 1] - x[:, 0], x[:, 0] - x[:, 1] + 1e-9)
+        return 1e-6 * x[:, 0] - (x[:, 1] - x[:, 0]) ** 2
 
     climbed(ridge, np.zeros(2), np.zeros(2), np.ones(2))
-    assert 100 < calls <= CLIMBS + 1
+    assert calls == CLIMBS + 1

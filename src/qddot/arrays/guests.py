@@ -11,7 +11,7 @@ import numpy as np
 from qddot.compile.evaluate import Evaluator, refuse_unknown
 from qddot.compile.given import known_names
 from qddot.compile.kinds import guest, library_of, mixed
-from qddot.errors import InputError
+from qddot.errors import InputError, as_written
 from qddot.model.lower import WORLD
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ class Guests:
 
         for name, value in fixed.items():
             if not isinstance(value, str):  # and might not even be hashable
-                raise InputError(f"{name}={value!r:.80} is not a name")
+                raise InputError(f"{name}={as_written(value)} is not a name")
         choices = COMPUTED[quantity].options
         return tuple((name, value) for name, value in fixed.items() if not choices.get(name) or choices[name][0] != value)
 

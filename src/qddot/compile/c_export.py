@@ -20,7 +20,7 @@ from qddot.compile.c_selftest import STATES, expected, selftest
 from qddot.compile.c_source import NOT_INLINED, PRECISIONS, Precision, c_function, margins, prototype, shown
 from qddot.compile.evaluate import Evaluator
 from qddot.compile.trace import Request
-from qddot.errors import InputError, near_matches, unknown_name
+from qddot.errors import InputError, as_written, near_matches, unknown_name
 from qddot.files import write_whole
 from qddot.graph.program import Program
 from qddot.model.lower import Coordinates, Mechanism
@@ -116,7 +116,7 @@ def requests(quantities: Quantities) -> list[tuple[str, dict[str, Any]]]:
     """
     items = [quantities] if isinstance(quantities, str) else quantities
     if not isinstance(items, Mapping | list | tuple | set):
-        raise InputError(f"quantities={quantities!r:.80}: give a list of names, such as ['inverse_dynamics', 'mass_matrix']")
+        raise InputError(f"quantities={as_written(quantities)}: give a list of names, such as ['inverse_dynamics', 'mass_matrix']")
     pairs = list(items.items()) if isinstance(items, Mapping) else [(x, {}) if isinstance(x, str) else x for x in items]
     if not pairs:
         raise InputError("no quantities to export: name some, such as ['inverse_dynamics', 'mass_matrix']")

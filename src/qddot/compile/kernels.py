@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qddot.compile.arrays import DOUBLE
-from qddot.errors import InputError
+from qddot.errors import InputError, as_written
 from qddot.model.model import Model
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class Kernels:
     ) -> Kernel:
         """One quantity, compiled."""
         if not isinstance(quantity, str):
-            raise InputError(f"{quantity!r:.80} is not the name of a quantity")
+            raise InputError(f"{as_written(quantity)} is not the name of a quantity")
         key = (quantity, dtype.char, wrench, runtime)
         if fixed:
             key += tuple([(name, str(value)) for name, value in fixed.items()])

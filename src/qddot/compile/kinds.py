@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from qddot.errors import InputError
+from qddot.errors import InputError, as_written
 
 CPU, CUDA = 1, 2  # kDLCPU, kDLCUDA
 
@@ -83,7 +83,7 @@ FIX = {"torch": "torch.as_tensor({0}, dtype={1}.dtype, device={1}.device)", "jax
 def mixed(name: str, value: Any, other: str, first: Any) -> InputError:
     """The error for two arguments of different libraries."""
     if value is None or isinstance(value, (str, bytes, Mapping)):
-        return InputError(f"{name}={value!r:.80} is no array: {described(first)} is needed, as {other} is")
+        return InputError(f"{name}={as_written(value)} is no array: {described(first)} is needed, as {other} is")
     library = library_of(first) or "dlpack"
     fix = FIX.get(library, "hand over arrays of one library").format(name, other)
     return InputError(

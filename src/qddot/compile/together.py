@@ -11,7 +11,7 @@ import numpy as np
 from qddot.compile.evaluate import Evaluator, Options, as_dtype, refuse_unknown
 from qddot.compile.given import with_given
 from qddot.compile.singular import singular
-from qddot.errors import InputError
+from qddot.errors import InputError, as_written
 
 if TYPE_CHECKING:
     from qddot.compile.kernels import Kernels
@@ -48,11 +48,11 @@ def named_pairs(quantities: Any) -> list[tuple[str, dict[str, str]]]:
         InputError: not a list of names, or of pairs of name and options.
     """
     if not isinstance(quantities, (list, tuple, dict, set, frozenset)):
-        raise InputError(f"quantities are a list of names, or of pairs (name, options), not {quantities!r:.80}")
+        raise InputError(f"quantities are a list of names, or of pairs (name, options), not {as_written(quantities)}")
     pairs = [(x, {}) if isinstance(x, str) else x for x in quantities]
     for pair in pairs:
         if not isinstance(pair, (tuple, list)) or len(pair) != 2 or not isinstance(pair[1], dict):
-            raise InputError(f"{pair!r:.80} is neither a name nor a pair (name, options)")
+            raise InputError(f"{as_written(pair)} is neither a name nor a pair (name, options)")
     return [(name, options) for name, options in pairs]
 
 

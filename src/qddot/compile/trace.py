@@ -10,7 +10,7 @@ from numpy.typing import DTypeLike
 
 from qddot.algorithms.forward_dynamics import shares_coordinates
 from qddot.algorithms.quantities import COMPUTED, NEEDS_ALL_PARAMETERS, QUANTITIES, algorithm
-from qddot.errors import InputError, near_matches, unknown_name
+from qddot.errors import InputError, as_written, near_matches, unknown_name
 from qddot.graph.expr import Trace, without_collection
 from qddot.graph.program import Input, Output, Program, output
 from qddot.model.model import LiftedModel, Model
@@ -46,7 +46,7 @@ def complete(quantity: str, options: Mapping[str, str], tip: Callable[[], str]) 
         InputError: no such option, or none of its choices.
     """
     if not isinstance(quantity, str):
-        raise InputError(f"{quantity!r:.80} is not the name of a quantity")
+        raise InputError(f"{as_written(quantity)} is not the name of a quantity")
     if quantity not in COMPUTED:
         raise unknown_name("quantity", quantity, QUANTITIES)
     known = COMPUTED[quantity].options

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 from qddot.arguments import finite_array, finite_number
 from qddot.constraints.constraint import Constraint
 from qddot.constraints.state import State
-from qddot.errors import InputError
+from qddot.errors import InputError, as_written
 from qddot.model import constraints as described
 from qddot.model.pose import from_matrix, unit, z_onto
 from qddot.model.scalar import Scalar
@@ -240,7 +240,7 @@ def from_description(constraint: described.Constraint) -> Constraint:
 def vector(name: str, values: Sequence[float]) -> Vec:
     array = finite_array(name, values)
     if array.shape != (3,):
-        raise InputError(f"{name}={values!r:.80}: three numbers are needed")
+        raise InputError(f"{name}={as_written(values)}: three numbers are needed")
     return vec(array.tolist())
 
 

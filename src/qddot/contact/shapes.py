@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from qddot.arguments import finite_array, finite_number
-from qddot.errors import InputError
+from qddot.errors import InputError, as_written
 
 if TYPE_CHECKING:
     from qddot.robot import Robot
@@ -26,7 +26,7 @@ WORLD = -1
 def three_numbers(name: str, value: Any) -> None:
     """Raise an InputError unless these are three finite numbers."""
     if finite_array(name, value).shape != (3,):
-        raise InputError(f"{name}={value!r:.80}: three numbers (x, y, z), m, are needed")
+        raise InputError(f"{name}={as_written(value)}: three numbers (x, y, z), m, are needed")
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ class Contacts:
         for name, given, kind in (("spheres", spheres, Sphere), ("planes", planes, Plane)):
             several = isinstance(given, Iterable) and getattr(given, "ndim", 1) > 0
             if wrong := [x for x in given if not isinstance(x, kind)] if several else [given]:
-                raise InputError(f"{name} has {wrong[0]!r:.80}: a list of qddot.contact.{kind.__name__}(...) is needed")
+                raise InputError(f"{name} has {as_written(wrong[0])}: a list of qddot.contact.{kind.__name__}(...) is needed")
         if robot.model.quantities:
             raise InputError(f"{robot.name} is given by its energies, without links that could touch: its limits= are stops")
         self.robot, self.friction, self.restitution = robot, float(friction), float(restitution)

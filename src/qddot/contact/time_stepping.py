@@ -22,7 +22,7 @@ from qddot.compile.arrays import as_array
 from qddot.contact.coulomb import impulses
 from qddot.contact.shapes import Contacts, Touching
 from qddot.contact.stops import Stops, stops_of, warn_dry
-from qddot.errors import InputError, IntegrationError, SingularityError
+from qddot.errors import InputError, IntegrationError, SingularityError, as_written
 from qddot.simulate.torque import TorqueLimits
 
 if TYPE_CHECKING:
@@ -296,7 +296,7 @@ def forces_of(torque: Any, robot: Any) -> Callable[[float, np.ndarray, np.ndarra
         try:
             tau = np.asarray(value, float)
         except (TypeError, ValueError, OverflowError):
-            raise InputError(f"torque{when} is {value!r:.80}: ({nv},) finite numbers are needed") from None
+            raise InputError(f"torque{when} is {as_written(value)}: ({nv},) finite numbers are needed") from None
         if tau.shape != (nv,) or not np.isfinite(tau).all():
             what = f"has shape {tau.shape}" if tau.shape != (nv,) else "is not finite"
             raise InputError(f"torque{when} {what}: ({nv},) finite numbers are needed")

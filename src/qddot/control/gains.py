@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from qddot.arguments import finite_array, refuse_recorded
-from qddot.errors import InputError
+from qddot.errors import InputError, as_written
 
 LARGEST = 1e100  # times any error in a joint it is still a number
 
@@ -19,7 +19,7 @@ def gains(name: str, value: ArrayLike, n: int = 1) -> np.ndarray:
     """
     refuse_recorded(name, value)
     many = f", or one for each of {n}" if n > 1 else ""
-    refusal = InputError(f"{name}={value!r:.80}: one number{many}, finite, none of them negative, and at most {LARGEST:g}")
+    refusal = InputError(f"{name}={as_written(value)}: one number{many}, finite, none of them negative, and at most {LARGEST:g}")
     try:
         array = finite_array(name, value)
     except InputError:

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from qddot.arguments import finite_array, positive_number
 from qddot.control.gains import gains
-from qddot.errors import InputError
+from qddot.errors import InputError, as_written
 
 if TYPE_CHECKING:
     from qddot.robot import Robot
@@ -66,7 +66,7 @@ class MomentumObserver:
             raise InputError(f"gain * period is {(self.gain * self.period).max():.3g}: from 2 on the residual does not settle")
         limit = finite_array("threshold", threshold, infinite=True)
         if limit.shape not in ((), (robot.nv,)) or not (limit > 0).all():
-            raise InputError(f"threshold={threshold!r:.80}: one number above zero, or one for each of {robot.nv} joints, N m")
+            raise InputError(f"threshold={as_written(threshold)}: one number above zero, or one for each of {robot.nv} joints, N m")
         self.threshold = np.broadcast_to(limit, (robot.nv,))
         self.reset()
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from qddot.arguments import finite_array, finite_number, positive_number
-from qddot.errors import InputError
+from qddot.errors import InputError, as_written
 
 
 class Reference(NamedTuple):
@@ -209,7 +209,7 @@ def followed(reference: Follow, nq: int, nv: int, smooth: bool = False) -> Follo
 def positions(name: str, value: ArrayLike) -> np.ndarray:
     array = finite_array(name, value)
     if array.ndim == 0:
-        raise InputError(f"{name}={value!r:.80}: positions are a list, one number a joint")
+        raise InputError(f"{name}={as_written(value)}: positions are a list, one number a joint")
     return array
 
 
@@ -234,7 +234,7 @@ def refuse_overflow(way: np.ndarray, factor: float, *times: float) -> None:
 def limits(name: str, value: ArrayLike, shape: tuple[int, ...]) -> np.ndarray:
     array = finite_array(name, value, infinite=True)
     if not (array > 0).all():
-        raise InputError(f"{name} is positive, got {value!r:.80}")
+        raise InputError(f"{name} is positive, got {as_written(value)}")
     if array.shape not in ((), (1,), shape):
         raise InputError(f"{name} has shape {array.shape}: one number, or one for each position {shape}")
     return array

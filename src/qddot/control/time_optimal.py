@@ -19,7 +19,7 @@ import numpy as np
 
 from qddot.arguments import finite_array, finite_number, whole_number
 from qddot.control.references import Reference
-from qddot.errors import ConvergenceError, InputError
+from qddot.errors import ConvergenceError, InputError, as_written
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -99,7 +99,7 @@ def time_optimal(
     if robot.nq != robot.nv:
         raise InputError("time_optimal is for joints whose qd is the rate of q: a spherical or free joint has none such")
     if limits is not None and type(limits) is not type(robot.limits):
-        raise InputError(f"limits={limits!r:.80}: give limits as robot.limits has them, or None")
+        raise InputError(f"limits={as_written(limits)}: give limits as robot.limits has them, or None")
     given = robot.limits if limits is None else limits
     velocity, effort, most = (
         positive_limits(name, x, robot.nv)
@@ -155,7 +155,7 @@ def positive_limits(name: str, value: ArrayLike, n: int) -> np.ndarray:
     """
     array = finite_array(name, value, infinite=True)
     if array.shape not in ((), (1,), (n,)) or not (array > 0).all():
-        raise InputError(f"{name}={value!r:.80}: ({n},) limits above zero are needed, or one for all; inf where there is none")
+        raise InputError(f"{name}={as_written(value)}: ({n},) limits above zero, or one for all; inf where there is none")
     return np.broadcast_to(array, (n,))
 
 
@@ -166,7 +166,7 @@ def path_speed(name: str, value: float) -> float:
         InputError: not a number from 0 on, or faster than any motion here.
     """
     if not 0 <= (speed := finite_number(name, value)) <= FASTEST:
-        raise InputError(f"{name}={value!r:.80}: a speed along the path is from 0 to {FASTEST:g}")
+        raise InputError(f"{name}={as_written(value)}: a speed along the path is from 0 to {FASTEST:g}")
     return speed
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from qddot.arguments import finite_array, is_recorded, whole_number
 from qddot.environments.tasks import Balance, Reach, SwingUp, Task, functions
-from qddot.errors import InputError, missing_extra
+from qddot.errors import InputError, as_written, missing_extra
 
 try:
     import gymnasium
@@ -24,7 +24,7 @@ class Motions:
 
     def __init__(self, task: Task, n: int) -> None:
         if not isinstance(task, Task):
-            raise InputError(f"task={task!r:.80}: give one, such as qddot.environments.SwingUp()")
+            raise InputError(f"task={as_written(task)}: give one, such as qddot.environments.SwingUp()")
         self.task, self.n = task, n
         self.age: Any = np.zeros(n, int)
         self.q: Any = np.empty((n, 0))
@@ -97,7 +97,7 @@ class Tensors(Motions):
             self.torch, self.device = torch, torch.device(device)
             self.age = torch.zeros(n, dtype=torch.int64, device=self.device)
         except (RuntimeError, AssertionError, TypeError) as error:  # in many words, and of many kinds
-            raise InputError(f"device={device!r:.80} cannot be used: {str(error).splitlines()[0]}") from None
+            raise InputError(f"device={as_written(device)} cannot be used: {str(error).splitlines()[0]}") from None
         self.draw = torch.Generator(self.device)
         self.starts: list[Any] = []
 

@@ -14,7 +14,7 @@ import qddot
 from qddot.arguments import positive_number, real_array, whole_number
 from qddot.arrays.guests import constant, guest_module
 from qddot.compile.kinds import library_of
-from qddot.errors import InputError
+from qddot.errors import InputError, as_written
 from qddot.robot import Robot
 
 
@@ -59,7 +59,7 @@ class Task:
 
     def __init__(self, robot: Robot, *, period: float, step: float, horizon: int, effort: Any = None) -> None:
         if not isinstance(robot, Robot):
-            raise InputError(f"robot={robot!r:.80}: give one, such as qddot.load('cart_pole')")
+            raise InputError(f"robot={as_written(robot)}: give one, such as qddot.load('cart_pole')")
         period, step, horizon = positive_number("period", period), positive_number("step", step), whole_number("horizon", horizon)
         if not period / step <= 1e6:
             raise InputError(f"period={period:g}, step={step:g}: at most 1e6 steps a period")

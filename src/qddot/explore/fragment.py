@@ -10,7 +10,7 @@ import math
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl
 
-from qddot.errors import InputError, near_matches
+from qddot.errors import InputError, as_written, near_matches
 from qddot.explore.lens import SHOWN
 from qddot.symbolic.printing.notation import NOTATIONS
 
@@ -43,7 +43,7 @@ def checked(view: object, robot: Robot) -> str:
         InputError: not a text, an unknown key or word, or another number of numbers than the robot has.
     """
     if not isinstance(view, str):
-        raise InputError(f"view={view!r:.80}: give what stands behind the # of a page's address, as text")
+        raise InputError(f"view={as_written(view)}: give what stands behind the # of a page's address, as text")
     counts = {
         "q": robot.nq,
         "qd": robot.nv,
@@ -56,13 +56,13 @@ def checked(view: object, robot: Robot) -> str:
     keys = [*counts, *WORDS, *LISTS]
     for key, value in parse_qsl(view.removeprefix("#"), keep_blank_values=True):
         if key not in keys:
-            raise InputError(f"view: there is no {key!r:.80} in an address of this page: {near_matches(key, keys)}")
+            raise InputError(f"view: there is no {as_written(key)} in an address of this page: {near_matches(key, keys)}")
         if key in counts and len(numbers := finite(value)) != counts[key]:
-            raise InputError(f"view: {key}={value!r:.80}: {counts[key]} finite numbers are needed, there are {len(numbers)}")
+            raise InputError(f"view: {key}={as_written(value)}: {counts[key]} finite numbers are needed, there are {len(numbers)}")
         known = WORDS.get(key) or LISTS.get(key)
         for word in value.split(",")[: None if key == "show" else 1]:
             if known and word not in known:
-                raise InputError(f"view: {key}={value!r:.80}: no {word!r:.80}: {near_matches(word, known)}")
+                raise InputError(f"view: {key}={as_written(value)}: no {as_written(word)}: {near_matches(word, known)}")
     return view
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qddot.assets import asset, math_font_css
-from qddot.errors import InputError, UnboundSymbolError
+from qddot.errors import InputError, UnboundSymbolError, as_written
 from qddot.explore.fragment import checked
 from qddot.explore.lengths import lengths
 from qddot.explore.lens import lens
@@ -206,7 +206,7 @@ def freedom(robot: Robot, q: np.ndarray) -> int:
 
 def refuse_contacts(robot: Robot, contacts: Contacts, closed: bool) -> None:
     if not hasattr(contacts, "spheres"):
-        raise InputError(f"contacts={contacts!r:.80}: give a qddot.contact.Contacts of this robot, or None")
+        raise InputError(f"contacts={as_written(contacts)}: give a qddot.contact.Contacts of this robot, or None")
     if contacts.robot.model is not robot.model:
         raise InputError(f"contacts belong to another robot, {contacts.robot.name!r}: make them with this one")
     if closed:

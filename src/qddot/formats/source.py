@@ -15,7 +15,7 @@ from typing import IO, Any, NamedTuple
 
 from qddot import catalog
 from qddot.arguments import word
-from qddot.errors import InputError, ModelFormatError, ModelLimitError, UnknownNameError, near_matches, unknown_name
+from qddot.errors import InputError, ModelFormatError, ModelLimitError, UnknownNameError, as_written, near_matches, unknown_name
 from qddot.files import DESCRIPTION_BYTES
 from qddot.formats.xml_tree import read_bytes
 from qddot.place import Place
@@ -115,7 +115,7 @@ def _declared_as_utf8(data: bytes) -> bytes:
 def _path(source: str | PathLike[str]) -> Path:
     """The file that is meant."""
     if not isinstance(source, (str, PathLike)):
-        raise InputError(f"load needs the path of a description, an open file or the name of a catalog robot, not {source!r:.80}")
+        raise InputError(f"load needs the path of a description, an open file or a catalog robot's name, not {as_written(source)}")
     if isinstance(source, str) and ("\n" in source or source.lstrip().startswith(("<", "{"))):
         raise ModelFormatError(
             f"this is the text of a description, {source.strip()[:20]!r}..., and not the path of one",

@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from qddot.arguments import refuse_recorded
+from qddot.errors import as_written
 from qddot.model.field import cos_sin
 from qddot.model.scalar import Scalar
 
@@ -133,7 +134,7 @@ def number(x: Any) -> float:
     if x.__class__ is float:
         return x
     if hasattr(x, "requires_grad"):
-        refuse_recorded(f"{x!r:.80}", x)
+        refuse_recorded(as_written(x), x)
     return float(x)
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from qddot.errors import ConvergenceError, InputError, IntegrationError
+from qddot.errors import ConvergenceError, InputError, IntegrationError, as_written
 from qddot.identify.physical.consistent import consistent
 from qddot.identify.physical.identified import identified_robot, sound_prior
 from qddot.identify.prediction import first_state
@@ -129,7 +129,7 @@ def closed_loop(
     (True, True)
     """
     if not callable(law):
-        raise InputError(f"law={law!r:.80} is not a function of (t, q, qd), such as a controller of qddot.control")
+        raise InputError(f"law={as_written(law)} is not a function of (t, q, qd), such as a controller of qddot.control")
     parameter_set = ParameterSet.of(robot) if parameter_set is None else parameter_set
     base = base_parameters(parameter_set)
     record = Record.of(robot, log.of(robot), cutoff)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from qddot.arguments import flag, word
-from qddot.errors import InputError
+from qddot.errors import InputError, as_written
 from qddot.identify.checks.alternatives import Alternatives
 from qddot.identify.checks.check_motion import impossible_rotors
 from qddot.identify.checks.judge import Unseen, verdict
@@ -210,7 +210,7 @@ def check_robot(robot: Robot, parameter_set: ParameterSet | None) -> None:
     if parameter_set is None:
         return
     if not isinstance(parameter_set, ParameterSet):
-        raise InputError(f"parameter_set={parameter_set!r:.80}: give ParameterSet.of(robot, ...), or nothing for all that show")
+        raise InputError(f"parameter_set={as_written(parameter_set)}: give ParameterSet.of(robot, ...), or None for all that show")
     if parameter_set.robot is robot:
         return
     if parameter_set.robot.joint_names != robot.joint_names or parameter_set.robot.body_names != robot.body_names:

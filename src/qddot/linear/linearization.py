@@ -18,7 +18,7 @@ from qddot.arguments import names, positive_number
 from qddot.arrays.guests import constant, guest_module
 from qddot.compile.arrays import as_array
 from qddot.compile.kinds import guest
-from qddot.errors import ConvergenceError, InputError, SingularityError, unknown_name
+from qddot.errors import ConvergenceError, InputError, SingularityError, as_written, unknown_name
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -361,7 +361,7 @@ def array_like(array: Any, numbers: list[Any]) -> Any:
 
 def weight(name: str, value: ArrayLike, n: int, least: float) -> np.ndarray:
     """A symmetric matrix (n, n) with no eigenvalue below `least` of its largest."""
-    shown = f"{name} of shape {np.shape(value)}" if isinstance(value, np.ndarray) else f"{name}={value!r:.80}"
+    shown = f"{name} of shape {np.shape(value)}" if isinstance(value, np.ndarray) else f"{name}={as_written(value)}"
     refusal = InputError(f"{shown}: a number, {n} numbers, or a symmetric matrix ({n}, {n}) is needed")
     try:
         array = np.asarray(value, float)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from qddot.errors import InputError
+from qddot.errors import InputError, as_written
 from qddot.model.joints import JointType
 from qddot.model.lower import Mechanism
 
@@ -37,7 +37,7 @@ def batch_shape(size: int | tuple[int, ...] | None) -> tuple[int, ...]:
     shape = () if size is None else (size,) if isinstance(size, (int, np.integer)) else size
     whole = isinstance(shape, Sequence) and all(isinstance(n, (int, np.integer)) and n >= 0 for n in shape)
     if not whole or isinstance(size, bool):
-        raise InputError(f"size={size!r:.80} is not a number of configurations, such as 100, or a shape, such as (10, 20)")
+        raise InputError(f"size={as_written(size)} is not a number of configurations, such as 100, or a shape, such as (10, 20)")
     return tuple(int(n) for n in shape)
 
 

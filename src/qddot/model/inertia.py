@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from qddot.errors import ModelValueError
+from qddot.errors import ModelValueError, as_written
 from qddot.model.scalar import Scalar, as_scalar, is_symbolic, is_zero
 from qddot.model.spatial import (
     Mat,
@@ -59,7 +59,7 @@ class Inertia:
                 object.__setattr__(self, name, read(value))
             except (TypeError, ValueError) as error:
                 fix = 'a letter is a symbol of SymPy: sympy.symbols("m1")' if "SymPy" in str(error) else ""
-                raise ModelValueError(str(error), element="inertia", attribute=name, text=str(value), fix=fix) from None
+                raise ModelValueError(str(error), element="inertia", attribute=name, text=as_written(value), fix=fix) from None
         if not is_symbolic(self.mass) and self.mass < 0:
             fix = "give its magnitude, in kg"
             raise ModelValueError("a mass is not negative", element="inertia", attribute="mass", text=f"{self.mass:g}", fix=fix)

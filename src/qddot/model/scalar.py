@@ -9,6 +9,8 @@ import math
 import numbers
 from typing import Any
 
+from qddot.errors import as_written
+
 Scalar = Any  # float, SymPy expression, traced node, exact polynomial, interval: whatever adds and multiplies
 
 SNAP = 1e-15
@@ -42,7 +44,7 @@ def as_scalar(x: Any) -> Scalar:
     except OverflowError:  # a whole number of hundreds of digits
         found = math.inf
     if not math.isfinite(found):
-        raise ValueError(f"{x!r:.80} is not a finite number")
+        raise ValueError(f"{as_written(x)} is not a finite number")
     return found
 
 

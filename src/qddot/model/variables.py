@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from qddot.errors import InputError, unknown_name
+from qddot.errors import InputError, as_written, unknown_name
 from qddot.model.description import Joint, Link
 from qddot.model.directed import pair
 from qddot.model.drive import NUMBERS, Drive
@@ -50,7 +50,7 @@ def variable(model: Model, name: str) -> Variable:
         InputError: it is a symbol, or cannot vary.
     """
     if not isinstance(name, str):
-        raise InputError(f"with_variable takes names such as 'payload' or 'link3.mass', not {name!r:.80}")
+        raise InputError(f"with_variable takes names such as 'payload' or 'link3.mass', not {as_written(name)}")
     values = numbers_of(model, name)
     if any(map(is_symbolic, values)):
         raise InputError(f"{name} is the symbol {values[0]}: give it a value with robot.subs first")

@@ -16,7 +16,7 @@ import numpy as np
 
 from qddot.arguments import file_path, positive_number
 from qddot.card import framed
-from qddot.errors import InputError
+from qddot.errors import InputError, as_written
 from qddot.pictures.arm import Arm
 from qddot.pictures.look import pyplot
 from qddot.pictures.view import own_view
@@ -75,9 +75,9 @@ class Film:
     def __init__(self, model: Model, t: np.ndarray, q: np.ndarray, fps: float, ax: Any = None) -> None:
         self.fps, self.name = positive_number("fps", fps), model.name
         if self.fps < SLOWEST:
-            raise InputError(f"fps={fps!r:.80}: at least {SLOWEST:g} pictures a second")
+            raise InputError(f"fps={as_written(fps)}: at least {SLOWEST:g} pictures a second")
         if not (pictures := (t[-1] - t[0]) * self.fps + 1e-6) < MOST_PICTURES:
-            raise InputError(f"fps={fps!r:.80}: a film of {pictures:.3g} pictures, more than {MOST_PICTURES}: give fewer a second")
+            raise InputError(f"fps={as_written(fps)}: a film of {pictures:.3g} pictures, more than {MOST_PICTURES}: give fewer")
         self.t = t[0] + np.arange(int(pictures) + 1) / self.fps
         self.arm = Arm(model, None if hasattr(ax, "zaxis") else own_view(model))
         self.poses = [self.arm.poses(x) for x in q[np.clip(np.searchsorted(t, self.t), 0, len(t) - 1)]]

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qddot.assets import style_sheet
-from qddot.errors import InputError, missing_extra
+from qddot.errors import InputError, as_written, missing_extra
 from qddot.model.lower import Mechanism
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ def refuse_others(ax: Any) -> None:
     from matplotlib.axes import Axes
 
     if not isinstance(ax, Axes):
-        raise InputError(f"ax={ax!r:.80} is not an Axes of matplotlib")
+        raise InputError(f"ax={as_written(ax)} is not an Axes of matplotlib")
 
 
 def curves(ax: Axes, t: np.ndarray, values: np.ndarray, names: Sequence[str], what: str, unit: str) -> None:

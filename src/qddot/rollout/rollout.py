@@ -21,7 +21,7 @@ from qddot.compile.kinds import guest, is_on_gpu, refuse_mixed
 from qddot.compile.singular import singular
 from qddot.compile.threads import thread_count
 from qddot.contact.time_stepping import refuse_deep
-from qddot.errors import ConvergenceError, InputError, SingularityError
+from qddot.errors import ConvergenceError, InputError, SingularityError, as_written
 from qddot.rollout.adjoint import Way, backward_program, on_cpu, stride
 from qddot.rollout.laws import Law, applied, nothing
 from qddot.rollout.linear_step import Linear, joined, linear_of_tensors, linear_program
@@ -80,7 +80,7 @@ class Rollout:
             raise InputError(f'{robot.name} moves under constraints: method="variational" knows none, use "rk4"')
         step, saturate, stops = positive_number("step", step), flag("saturate", saturate), flag("stops", stops)
         if law is not None and not callable(law):
-            raise InputError(f"law={law!r:.80}: a function of a qddot.rollout.Moment, such as qddot.rollout.PDLaw(kp, kd), or None")
+            raise InputError(f"law={as_written(law)}: a function of a rollout.Moment, such as qddot.rollout.PDLaw(kp, kd), or None")
         if robot.nv == 0:
             raise InputError(f"{robot.name} has no degrees of freedom: nothing moves")
         self.robot, self.law, self.method, self.dt, self.threads = robot, law, method, float(step), threads

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from qddot.compile.kinds import library_of
-from qddot.errors import InputError
+from qddot.errors import InputError, as_written
 
 if TYPE_CHECKING:
     from qddot.robot import Robot
@@ -100,7 +100,7 @@ def check_contacts(robot: Robot, contacts: Any, method: str) -> None:
     from qddot.contact.shapes import Contacts
 
     if not isinstance(contacts, Contacts):
-        raise InputError(f"contacts={contacts!r:.80}: qddot.contact.Contacts(robot, spheres, planes) is needed")
+        raise InputError(f"contacts={as_written(contacts)}: qddot.contact.Contacts(robot, spheres, planes) is needed")
     if contacts.robot is not robot:
         raise InputError(f"contacts are those of another robot: make them of this one, Contacts({robot.name}, ...)")
     if method != "semi_implicit":

@@ -12,7 +12,7 @@ import numpy as np
 from qddot.arguments import flag, positive_number, shape_of, whole_number
 from qddot.compile.arrays import as_array
 from qddot.constraints.constrained import ConstrainedRobot
-from qddot.errors import InputError, near_matches
+from qddot.errors import InputError, as_written, near_matches
 from qddot.model.check import warn
 from qddot.progress import shown
 from qddot.simulate.adaptive import Adaptive
@@ -107,7 +107,7 @@ def chosen_method(method: Any) -> str:
     """Method by its name as it is spelt here, whatever the capitals."""
     known = {name.lower(): name for name in (*FIXED, *ADAPTIVE)}
     if not isinstance(method, str) or method.lower() not in known:
-        raise InputError(f"method={method!r:.80}: {near_matches(str(method)[:80], known.values())}")
+        raise InputError(f"method={as_written(method)}: {near_matches(str(method)[:80], known.values())}")
     return known[method.lower()]
 
 
@@ -193,7 +193,7 @@ def sample_times(t: Any, step: float) -> np.ndarray:
     try:
         times, step = np.asarray(t, dtype=float), float(step)
     except (TypeError, ValueError, OverflowError):
-        raise InputError(f"t={t!r}, step={step!r}: a final time or times, and a step, in seconds") from None
+        raise InputError(f"t={as_written(t)}, step={as_written(step)}: a final time or times, and a step, in seconds") from None
     if not np.isfinite(times).all() or not np.isfinite(step) or step <= 0:
         raise InputError(f"t={t!r}, step={step!r}: times and step are finite, and the step is positive")
     if times.ndim == 0:

@@ -11,7 +11,7 @@ import numpy as np
 
 from qddot.arguments import mapping, shape_of, whole_number
 from qddot.compile.arrays import with_unit_quaternion
-from qddot.errors import InputError, UnboundSymbolError, unknown_name
+from qddot.errors import InputError, UnboundSymbolError, as_written, unknown_name
 from qddot.symbolic.exact.letters import ARRAYS
 from qddot.symbolic.exact.ring import Poly
 
@@ -140,7 +140,7 @@ class Letters:
                 return found
         except (TypeError, ValueError, OverflowError):
             pass
-        raise InputError(f"{x!r:.80} is not a finite number")
+        raise InputError(f"{as_written(x)} is not a finite number")
 
 
 def check_quaternions(equations: RobotInLetters, q: Any) -> None:

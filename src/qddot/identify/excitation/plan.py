@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from qddot.arguments import file_path, finite_array, positive_number, whole_number, word
-from qddot.errors import ConvergenceError, InputError
+from qddot.errors import ConvergenceError, InputError, as_written
 from qddot.identify.excitation.clearance import Box, Clearance
 from qddot.identify.excitation.first_motions import random_motion, recorded_motion
 from qddot.identify.excitation.fourier import Fourier
@@ -194,9 +194,9 @@ def excitation(
     5
     """
     if on_progress is not None and not callable(on_progress):
-        raise InputError(f"on_progress={on_progress!r:.80} is not a function of a text, such as print")
+        raise InputError(f"on_progress={as_written(on_progress)} is not a function of a text, such as print")
     if limits is not None and type(limits) is not type(robot.limits):
-        raise InputError(f"limits={limits!r:.80}: give limits as robot.limits has them, or None")
+        raise InputError(f"limits={as_written(limits)}: give limits as robot.limits has them, or None")
     say = on_progress or (lambda text: None)
     n = robot.nv
     if robot.nq != n:
@@ -210,11 +210,11 @@ def excitation(
         raise InputError(f"ramp={ramp:g} s of a period of {period:g} s: give some seconds")
     positive_number("noise", float(deviations.min()))
     if near is not None and not isinstance(near, Log):
-        raise InputError(f"near={near!r:.80} is not a Log: give a recorded motion, as Log.load reads it")
+        raise InputError(f"near={as_written(near)} is not a Log: give a recorded motion, as Log.load reads it")
     check_surroundings(radius, floor, boxes)
     friction = [friction] if isinstance(friction, str) else friction
     if not isinstance(friction, Sequence):
-        raise InputError(f"friction={friction!r:.80} is not a list of {', '.join(FRICTION)}")
+        raise InputError(f"friction={as_written(friction)} is not a list of {', '.join(FRICTION)}")
     for name in friction:
         word("friction", name, FRICTION)
     bounds = Bounds.of(limits or robot.limits, each("acceleration", acceleration, n))
@@ -305,7 +305,7 @@ def known_before(experiment: Experiment, after: Fit | Sequence[Excitation]) -> n
     """Information (b, b) of a log or of motions planned before, a mean over the period of the motion that is planned now."""
     planned = isinstance(after, Sequence)
     if not (all(isinstance(run, Excitation) for run in after) if planned else hasattr(after, "signals")):
-        raise InputError(f"after={after!r:.80}: give a fit, or a list of motions that excitation returned")
+        raise InputError(f"after={as_written(after)}: give a fit, or a list of motions that excitation returned")
     if planned:
         runs = [(run.sample(100.0)[1:], run.duration) for run in after]
     else:
@@ -327,7 +327,7 @@ def check_surroundings(radius: float | str | None, floor: float | None, boxes: S
     try:
         count = len([(centre, edges) for centre, edges in boxes])
     except (TypeError, ValueError):
-        raise InputError(f"boxes={boxes!r:.80}: give a list of pairs (centre, edges), three numbers each") from None
+        raise InputError(f"boxes={as_written(boxes)}: give a list of pairs (centre, edges), three numbers each") from None
     if radius is None and (floor is not None or count):
         raise InputError('floor and boxes need to know how thick the robot is: radius= in m, or radius="described"')
 

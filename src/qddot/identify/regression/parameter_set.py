@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from qddot.algorithms.regressor import INERTIAL
 from qddot.arguments import finite_array, finite_number, mapping, positive_number
-from qddot.errors import InputError, unknown_name
+from qddot.errors import InputError, as_written, unknown_name
 from qddot.identify.regression.bodies import body_inertias
 from qddot.identify.regression.columns import Evaluator
 from qddot.identify.regression.drive_terms import POWERS, Motion, Term, coupling, described, drive_columns
@@ -194,7 +194,7 @@ class ParameterSet:
             except (TypeError, ValueError) as error:
                 why = f" ({error})" if isinstance(error, InputError) else ""
                 raise InputError(
-                    f"the prior of {name} is {prior!r:.80}: (mean, deviation), a finite mean and a deviation above 0, is "
+                    f"the prior of {name} is {as_written(prior)}: (mean, deviation), a finite mean and a deviation above 0, is "
                     f"needed{why}; `fix` what is known"
                 ) from None
             for j in self.matching(name):

@@ -7,7 +7,7 @@ from typing import Any
 import sympy
 
 from qddot.arguments import flag, word
-from qddot.errors import InputError
+from qddot.errors import InputError, as_written
 from qddot.model.diagram import Diagram
 from qddot.model.model import Model
 from qddot.model.scalar import is_symbolic
@@ -73,7 +73,7 @@ def with_gravity_symbol(model: Model, name: str) -> tuple[Model, dict[str, float
         InputError: no name; the robot has such a symbol already, for something else, or another symbol for gravity.
     """
     if not (isinstance(name, str) and name.isidentifier()):
-        raise InputError(f"gravity={name!r:.80} is not a letter for gravity, such as 'g'")
+        raise InputError(f"gravity={as_written(name)} is not a letter for gravity, such as 'g'")
     parts = {axis: x for axis, x in zip("xyz", model.gravity) if is_symbolic(x) or x != 0}
     if given := sorted({str(s) for x in parts.values() if is_symbolic(x) for s in x.free_symbols}):
         if set(given) <= {name, *(f"{name}{axis}" for axis in "xyz")}:
