@@ -20,27 +20,16 @@ from qddot.model.spatial import Motion, RigidInertia, Transform, Vec, diagonal, 
 
 
 class Blocks(NamedTuple):
-    """Blocks of the form: object arrays of scalars, six rows a body, in the body's frame on its joint with z along the axis.
+    """Blocks of the form: object arrays of scalars, six rows a body, in the body's frame on its joint with z along the axis."""
 
-    Attributes:
-        A: (6 bodies, nv), the joints' motions: column c has that of each body for which rate c counts.
-        L: (6 bodies, 6 bodies), `(1 - W)^-1`: in the row of a body, the step from each of its ancestors.
-        W: (6 bodies, 6 bodies), in the row of a body `Ad` of the step from its parent, in the parent's column.
-        G: (6 bodies, 6 bodies), the inertias on the diagonal.
-        ad_Aqd: (6 bodies, 6 bodies), brackets of the joints' velocities on the diagonal.
-        ad_V: (6 bodies, 6 bodies), brackets of the twists on the diagonal.
-        V: (6 bodies,), the twists `L A qd`.
-        Vdot_base: (6 bodies,), minus the acceleration of gravity, seen from the bodies that stand on the base.
-    """
-
-    A: np.ndarray
-    L: np.ndarray
-    W: np.ndarray
-    G: np.ndarray
-    ad_Aqd: np.ndarray
-    ad_V: np.ndarray
-    V: np.ndarray
-    Vdot_base: np.ndarray
+    A: np.ndarray  # (6 bodies, nv), the joints' motions: column c has that of each body for which rate c counts
+    L: np.ndarray  # (6 bodies, 6 bodies), `(1 - W)^-1`: in the row of a body, the step from each of its ancestors
+    W: np.ndarray  # (6 bodies, 6 bodies), in the row of a body `Ad` of the step from its parent, in the parent's column
+    G: np.ndarray  # (6 bodies, 6 bodies), the inertias on the diagonal
+    ad_Aqd: np.ndarray  # (6 bodies, 6 bodies), brackets of the joints' velocities on the diagonal
+    ad_V: np.ndarray  # (6 bodies, 6 bodies), brackets of the twists on the diagonal
+    V: np.ndarray  # (6 bodies,), the twists `L A qd`
+    Vdot_base: np.ndarray  # (6 bodies,), minus the acceleration of gravity, seen from the bodies that stand on the base
 
 
 class Stacked(NamedTuple):

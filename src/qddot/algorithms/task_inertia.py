@@ -31,17 +31,11 @@ AXES = (*REFERENCES, *COORDINATES)
 
 
 class Orthogonal(NamedTuple):
-    """Vectors `b_j = sum_k R_kj q_k`: the `q` are orthogonal, R has ones on its diagonal.
+    """Vectors `b_j = sum_k R_kj q_k`: the `q` are orthogonal, R has ones on its diagonal."""
 
-    Attributes:
-        q: what the vectors before leave of each.
-        squares: `q_k . q_k`.
-        R: row by row; zeros before the diagonal.
-    """
-
-    q: Matrix
-    squares: list[Scalar]
-    R: Matrix
+    q: Matrix  # what the vectors before leave of each
+    squares: list[Scalar]  # `q_k . q_k`
+    R: Matrix  # row by row; zeros before the diagonal
 
 
 def orthogonal(model: LiftedModel, vectors: Matrix, weights: Scalars) -> Orthogonal:

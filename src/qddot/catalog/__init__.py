@@ -23,22 +23,14 @@ EXTRA = f"pip install 'qddot[robots]' brings some 80 more ({WHEEL})"
 
 
 class Entry(NamedTuple):
-    """A robot that can be loaded by name.
-
-    Attributes:
-        title: what it is.
-        source: where its numbers are from.
-        licence: of the file.
-        path: of the file; None if it is still to be downloaded.
-        dof: as far as it is known without reading it.
-    """
+    """A robot that can be loaded by name."""
 
     name: str
-    path: Path | None
-    title: str
-    source: str
-    licence: str
-    dof: int | None = None
+    path: Path | None  # of the file; None if it is still to be downloaded
+    title: str  # what it is
+    source: str  # where its numbers are from
+    licence: str  # of the file
+    dof: int | None = None  # as far as it is known without reading it
 
 
 def catalog_names() -> list[str]:

@@ -11,19 +11,12 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Lanes:
-    """W numbers of one type side by side, one a state.
+    """W numbers of one type side by side, one a state."""
 
-    Attributes:
-        width: W.
-        real: `double` or `float`.
-        fma: the computer has a fused multiply-add; without one it is never used, so results still do not depend on W.
-        native: how many the computer can have side by side.
-    """
-
-    width: int
-    real: str
-    fma: bool = True
-    native: int = 1
+    width: int  # W
+    real: str  # `double` or `float`
+    fma: bool = True  # the computer has a fused multiply-add; without one it is never used, so results still do not depend on W
+    native: int = 1  # how many the computer can have side by side
 
     @property
     def scalar(self) -> Lanes:

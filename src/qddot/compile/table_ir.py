@@ -34,22 +34,14 @@ OTHER_SIGN = 1 << 31
 
 
 class Table(NamedTuple):
-    """Table that the loop reads.
+    """Table that the loop reads."""
 
-    Attributes:
-        rows: (n, 4) of `to, a, b, c`; 16 bits each where so many places suffice, else 32.
-        runs: see `Rows.runs`.
-        constants: the numbers whose places begin at `constants_at`.
-        leaving: the place of each value that is a result, in the order in which they leave.
-        size: places in all.
-    """
-
-    rows: np.ndarray
-    runs: array
-    constants: tuple[float, ...]
+    rows: np.ndarray  # (n, 4) of `to, a, b, c`; 16 bits each where so many places suffice, else 32
+    runs: array  # see `Rows.runs`
+    constants: tuple[float, ...]  # the numbers whose places begin at `constants_at`
     constants_at: int
-    leaving: array
-    size: int
+    leaving: array  # the place of each value that is a result, in the order in which they leave
+    size: int  # places in all
 
 
 class Rows:

@@ -36,23 +36,16 @@ ROUNDINGS = 1e3
 
 
 class Eliminated(NamedTuple):
-    """A set of rows, some of which follow from the others.
+    """A set of rows, some of which follow from the others."""
 
-    Attributes:
-        A, Y, G: the others (k, n), `Y = A M^-1`, and `G = A M^-1 A^T` factored.
-        follow: those that follow (d, n).
-        share: (d, k), `follow = share A`.
-        margins: positive where the others are independent, and those that follow do.
-        rounding: relative error of one operation.
-    """
-
+    # A, Y, G: the others (k, n), `Y = A M^-1`, and `G = A M^-1 A^T` factored
     A: Matrix
     Y: Matrix
     G: Factor
-    follow: Matrix
-    share: Matrix
-    margins: list[Scalar]
-    rounding: float
+    follow: Matrix  # those that follow (d, n)
+    share: Matrix  # (d, k), `follow = share A`
+    margins: list[Scalar]  # positive where the others are independent, and those that follow do
+    rounding: float  # relative error of one operation
 
     def within(self, v: Scalars, c: Scalars) -> tuple[list[Scalar], list[Scalar]]:
         """v (n) after the least change to `A v = -c`, and lam (k)."""

@@ -31,26 +31,19 @@ CONSISTENT = 1e-6
 
 @dataclass(frozen=True)
 class Factored:
-    """M and A of a batch of states.
+    """M and A of a batch of states."""
 
-    Attributes:
-        M, A: (..., n, n) and (..., k, n), rows of A that are only rounding being zero.
-        L: (..., n, n), lower triangular: `M = L L^T`.
-        d: (..., k), lengths of the columns of X.
-        U, s, V: (..., n, p), (..., p), (..., k, p) with `X / d = U diag(s) V^T`; U and V are zero, and s is 1, beyond the rank.
-        N: (..., k, k), columns that span the multipliers without any force, `A^T N = 0`, and columns of zeros.
-        rank: (...).
-    """
-
+    # M, A: (..., n, n) and (..., k, n), rows of A that are only rounding being zero
     M: np.ndarray
     A: np.ndarray
-    L: np.ndarray
-    d: np.ndarray
+    L: np.ndarray  # (..., n, n), lower triangular: `M = L L^T`
+    d: np.ndarray  # (..., k), lengths of the columns of X
+    # U, s, V: (..., n, p), (..., p), (..., k, p) with `X / d = U diag(s) V^T`; U and V are zero, and s is 1, beyond the rank
     U: np.ndarray
     s: np.ndarray
     V: np.ndarray
-    N: np.ndarray
-    rank: np.ndarray
+    N: np.ndarray  # (..., k, k), columns that span the multipliers without any force, `A^T N = 0`, and columns of zeros
+    rank: np.ndarray  # (...)
 
     def accelerations(self, f: np.ndarray, b: np.ndarray, *, refined: bool = True) -> tuple[np.ndarray, np.ndarray]:
         """qdd (..., n) and lam (..., k) with `M qdd + A^T lam = f` and `A qdd = -b`; of all lam the smallest.

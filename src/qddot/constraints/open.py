@@ -98,14 +98,10 @@ class OpenField:
 
 @dataclass(frozen=True)
 class Valued:
-    """A constraint with numbers for the SymPy symbols in it, so that it can be compiled.
-
-    Attributes:
-        values: of symbols, by name.
-    """
+    """A constraint with numbers for the SymPy symbols in it, so that it can be compiled."""
 
     constraint: Constraint
-    values: tuple[tuple[str, float], ...]
+    values: tuple[tuple[str, float], ...]  # of symbols, by name
 
     @property
     def holonomic(self) -> bool:

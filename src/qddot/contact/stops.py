@@ -16,19 +16,12 @@ if TYPE_CHECKING:
 
 
 class Stops(NamedTuple):
-    """Each limit that a joint has, from within: `gap = side (q - bound)`.
+    """Each limit that a joint has, from within: `gap = side (q - bound)`."""
 
-    Attributes:
-        q: which coordinate (k,).
-        side: 1 for a lower limit, -1 for an upper one (k,).
-        bound: (k,), rad or m.
-        jacobian: (k, 3, nv), the gap's rate first.
-    """
-
-    q: np.ndarray
-    side: np.ndarray
-    bound: np.ndarray
-    jacobian: np.ndarray
+    q: np.ndarray  # which coordinate (k,)
+    side: np.ndarray  # 1 for a lower limit, -1 for an upper one (k,)
+    bound: np.ndarray  # (k,), rad or m
+    jacobian: np.ndarray  # (k, 3, nv), the gap's rate first
 
     def gap(self, q: np.ndarray) -> np.ndarray:
         """(k,), rad or m."""

@@ -58,14 +58,10 @@ class RestToRest:
     Args:
         start, end: positions (n,).
         duration: s.
-
-    Attributes:
-        order: of the last derivative that is given.
-        steepest: largest value of that derivative, for a duration of 1 s.
     """
 
-    order: ClassVar[int]
-    steepest: ClassVar[float]
+    order: ClassVar[int]  # of the last derivative that is given
+    steepest: ClassVar[float]  # largest value of that derivative, for a duration of 1 s
 
     def __init__(self, start: ArrayLike, end: ArrayLike, duration: float) -> None:
         self.start, self.way = ways(start, end)

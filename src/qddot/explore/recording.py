@@ -15,21 +15,16 @@ DIGITS = 9
 
 @dataclass(frozen=True, eq=False)
 class Recording:
-    """Times (samples,), and at each of them the motion and the joint forces (samples, n).
-
-    Attributes:
-        measured: joint forces that were measured, where `tau` are predicted; None without.
-        external: joint forces from outside, of contacts and stops; None without.
-        contact: forces of all pairs (samples, pairs, 3) along normal and tangents, N, as `ContactMotion` has them; None without.
-    """
+    """Times (samples,), and at each of them the motion and the joint forces (samples, n)."""
 
     t: np.ndarray
     q: np.ndarray
     qd: np.ndarray
     qdd: np.ndarray | None = None
     tau: np.ndarray | None = None
-    measured: np.ndarray | None = None
-    external: np.ndarray | None = None
+    measured: np.ndarray | None = None  # joint forces that were measured, where `tau` are predicted; None without
+    external: np.ndarray | None = None  # joint forces from outside, of contacts and stops; None without
+    # forces of all pairs (samples, pairs, 3) along normal and tangents, N, as `ContactMotion` has them; None without
     contact: np.ndarray | None = None
 
     def data(self) -> dict[str, Any]:

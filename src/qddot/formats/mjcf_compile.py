@@ -54,19 +54,13 @@ ADVICE = {
 
 @dataclass(frozen=True)
 class Compiled:
-    """MuJoCo's model of a description.
+    """MuJoCo's model of a description."""
 
-    Attributes:
-        model: its `MjModel`; every body, joint and equality has a name.
-        elements: where bodies, joints, sites, actuators and equalities stand, by kind and name.
-        doubtful: inertias in their body's frame that MuJoCo would have refused, by name of the body: no real body has them.
-        meshes: what is drawn of geoms that are meshes, by name of the geom.
-    """
-
-    model: Any
-    elements: dict[tuple[str, str], Element]
+    model: Any  # its `MjModel`; every body, joint and equality has a name
+    elements: dict[tuple[str, str], Element]  # where bodies, joints, sites, actuators and equalities stand, by kind and name
+    # inertias in their body's frame that MuJoCo would have refused, by name of the body: no real body has them
     doubtful: dict[str, Inertia]
-    meshes: dict[str, Visual]
+    meshes: dict[str, Visual]  # what is drawn of geoms that are meshes, by name of the geom
 
     def is_off(self, *terms: str) -> bool:
         """True if the file disables one of these terms; which there are depends on the version of MuJoCo."""

@@ -37,17 +37,11 @@ REFUSED = {
 
 @dataclass(frozen=True)
 class Source:
-    """The whole description.
+    """The whole description."""
 
-    Attributes:
-        file: of the main file, as given.
-        text: one element a line, includes in place.
-        lines: the element on each line of `text`.
-    """
-
-    file: str
-    text: str
-    lines: list[Element]
+    file: str  # of the main file, as given
+    text: str  # one element a line, includes in place
+    lines: list[Element]  # the element on each line of `text`
 
     def line(self, number: int) -> Element | None:
         """The element on a line of `text`, from 1."""

@@ -154,19 +154,13 @@ NUMBERS = (*FRICTION, *MECHANICAL)
 
 @dataclass(frozen=True)
 class JointSide:
-    """A drive's values at the joint.
+    """A drive's values at the joint."""
 
-    Attributes:
-        armature: reflected rotor inertia.
-        friction: its laws and their constants.
-        harmonics: torques that come again in every turn.
-    """
-
-    armature: Scalar = 0.0
+    armature: Scalar = 0.0  # reflected rotor inertia
     stiffness: Scalar = 0.0
     rest: Scalar = 0.0
-    friction: ShaftFriction = ShaftFriction()
-    harmonics: tuple[Harmonic, ...] = ()
+    friction: ShaftFriction = ShaftFriction()  # its laws and their constants
+    harmonics: tuple[Harmonic, ...] = ()  # torques that come again in every turn
 
     def driven_by(self, multiplier: Scalar, offset: Scalar) -> JointSide:
         """Drive as felt at the coordinate of a leader, for a joint at `multiplier * q + offset`."""

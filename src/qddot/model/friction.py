@@ -122,12 +122,7 @@ DRY = ("coulomb", "static", "stribeck_velocity", "load_friction")
 
 @dataclass(frozen=True)
 class ShaftFriction:
-    """Friction as a shaft feels it: the constants of the laws, and what their curves need.
-
-    Attributes:
-        steepness: the reciprocal of the Stribeck velocity; 0 where the rise is gone as soon as the shaft moves.
-        width: the speed over which dry friction is smoothed; 0 where it is not.
-    """
+    """Friction as a shaft feels it: the constants of the laws, and what their curves need."""
 
     viscous: Pair = (0.0, 0.0)
     viscous_quadratic: Scalar = 0.0
@@ -136,8 +131,8 @@ class ShaftFriction:
     stribeck: Pair = (0.0, 0.0)
     load: Scalar = 0.0
     offset: Scalar = 0.0
-    steepness: Scalar = 0.0
-    width: Scalar = 0.0
+    steepness: Scalar = 0.0  # the reciprocal of the Stribeck velocity; 0 where the rise is gone as soon as the shaft moves
+    width: Scalar = 0.0  # the speed over which dry friction is smoothed; 0 where it is not
 
     @property
     def laws(self) -> tuple[Law, ...]:
@@ -301,22 +296,15 @@ class Sliding:
 
 
 class Law(NamedTuple):
-    """One law of friction: a constant times a curve.
+    """One law of friction: a constant times a curve."""
 
-    Attributes:
-        name: of the constant, in `ShaftFriction`, in the regressor and in a fit.
-        curve, slope: over the speed of a shaft, per unit of the constant; its derivative.
-        is_dry: it has a step where the motion turns round.
-        is_signed: its curve has the sign of the speed in it, though no step.
-        symbol: the letter of the constant on paper, where numbers become symbols; none: it stays a number.
-    """
-
-    name: str
+    name: str  # of the constant, in `ShaftFriction`, in the regressor and in a fit
+    # curve, slope: over the speed of a shaft, per unit of the constant; its derivative
     curve: Callable[[Sliding], Scalar]
     slope: Callable[[Sliding], Scalar]
-    is_dry: bool = False
-    is_signed: bool = False
-    symbol: str = ""
+    is_dry: bool = False  # it has a step where the motion turns round
+    is_signed: bool = False  # its curve has the sign of the speed in it, though no step
+    symbol: str = ""  # the letter of the constant on paper, where numbers become symbols; none: it stays a number
 
     def values(self, friction: ShaftFriction) -> Pair:
         """The constant for positive and for negative speed; zeros where it does not act in motion."""

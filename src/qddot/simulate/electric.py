@@ -34,16 +34,11 @@ STABLE = 2.5  # times the electric time constant: the longest step of the method
 
 
 class Motors(NamedTuple):
-    """The electric motors of a robot.
+    """The electric motors of a robot."""
 
-    Attributes:
-        names: of coupled motors, otherwise of their joints.
-        turns: (m, nv), motor speeds are `turns @ qd`.
-        R, L, k: resistance ohm, inductance H, torque constant N m/A = V s/rad; (m,).
-    """
-
-    names: tuple[str, ...]
-    turns: np.ndarray
+    names: tuple[str, ...]  # of coupled motors, otherwise of their joints
+    turns: np.ndarray  # (m, nv), motor speeds are `turns @ qd`
+    # R, L, k: resistance ohm, inductance H, torque constant N m/A = V s/rad; (m,)
     R: np.ndarray
     L: np.ndarray
     k: np.ndarray
@@ -120,23 +115,16 @@ def checked(name: str, x: Any, size: int) -> np.ndarray:
 
 
 class Circuit(NamedTuple):
-    """Where the robot's own coordinates are among those of the robot with charges and an energy meter.
+    """Where the robot's own coordinates are among those of the robot with charges and an energy meter."""
 
-    Attributes:
-        robot: that robot.
-        q, v: places of the own coordinates (nq,) and rates (nv,).
-        full: which motors have a charge; currents: places of their rates.
-        meter: place of the energy that voltages and other joint forces have brought, heat of the windings apart, J.
-        batch: leading dimensions of the states.
-    """
-
-    robot: Robot
+    robot: Robot  # that robot
+    # q, v: places of the own coordinates (nq,) and rates (nv,)
     q: np.ndarray
     v: np.ndarray
-    full: np.ndarray
+    full: np.ndarray  # which motors have a charge; currents: places of their rates
     currents: np.ndarray
-    meter: int
-    batch: tuple[int, ...]
+    meter: int  # place of the energy that voltages and other joint forces have brought, heat of the windings apart, J
+    batch: tuple[int, ...]  # leading dimensions of the states
 
     @staticmethod
     def of(robot: Robot, motors: Motors, full: np.ndarray, batch: tuple[int, ...]) -> Circuit:

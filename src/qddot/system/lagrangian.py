@@ -31,19 +31,14 @@ KNOWN = (sympy.sin, sympy.cos, sympy.tan, sympy.sign, sympy.Abs)
 
 @dataclass(frozen=True)
 class Lagrangian:
-    """Energies in the letters `q1, qd1, ...`, all real symbols; every other symbol is a parameter.
+    """Energies in the letters `q1, qd1, ...`, all real symbols; every other symbol is a parameter."""
 
-    Attributes:
-        names: of the coordinates.
-        T, V, D: kinetic and potential energy, J, and Rayleigh's function, W.
-        Q: a generalised force a coordinate, N or N m.
-    """
-
-    names: tuple[str, ...]
+    names: tuple[str, ...]  # of the coordinates
+    # T, V, D: kinetic and potential energy, J, and Rayleigh's function, W
     T: Expr
     V: Expr
     D: Expr
-    Q: tuple[Expr, ...]
+    Q: tuple[Expr, ...]  # a generalised force a coordinate, N or N m
 
     @property
     def n(self) -> int:

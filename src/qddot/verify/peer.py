@@ -23,15 +23,10 @@ class Refusal(Exception):
 
 
 class Peer(Protocol):
-    """A library's model of a robot.
+    """A library's model of a robot."""
 
-    Attributes:
-        title: its name and version.
-        conventions: what it does differently with this robot.
-    """
-
-    title: str
-    conventions: list[str]
+    title: str  # its name and version
+    conventions: list[str]  # what it does differently with this robot
 
     def __init__(self, model: Model, urdf: str) -> None: ...
 

@@ -44,17 +44,11 @@ def say(template: str, **names: Any) -> Prose:
 
 @dataclass(frozen=True)
 class Writing:
-    """How a derivation is written down: see `Robot.derive`.
+    """How a derivation is written down: see `Robot.derive`."""
 
-    Attributes:
-        notation: whose letters are used.
-        digits: of numbers; None for decimals as they were given, and five digits of others.
-        full: everything is written out, however long.
-    """
-
-    notation: str = "qddot"
-    digits: int | None = None
-    full: bool = False
+    notation: str = "qddot"  # whose letters are used
+    digits: int | None = None  # of numbers; None for decimals as they were given, and five digits of others
+    full: bool = False  # everything is written out, however long
 
 
 @dataclass(frozen=True)

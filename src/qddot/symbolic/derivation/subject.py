@@ -46,26 +46,17 @@ class State(NamedTuple):
 
 
 class LinkData(NamedTuple):
-    """A moving link, in its own frame.
+    """A moving link, in its own frame."""
 
-    Attributes:
-        number: from 1, in the order of the bodies.
-        body: as the algorithms see it.
-        step, pose: of its frame in the frame of its parent link, and in the world.
-        mass: of everything fixed to it.
-        point: its centre of mass c, in the link's axes; None where it has none in the ring (a quotient of sums).
-        moment: h = m (c - r), about the reference point r: 0 where that is the centre of mass, otherwise r = 0.
-        tensor: of inertia about the reference point, in the link's axes.
-    """
-
-    number: int
-    body: LiftedBody
+    number: int  # from 1, in the order of the bodies
+    body: LiftedBody  # as the algorithms see it
+    # step, pose: of its frame in the frame of its parent link, and in the world
     step: Transform
     pose: Transform
-    mass: Scalar
-    point: Vec | None
-    moment: Vec
-    tensor: Mat
+    mass: Scalar  # of everything fixed to it
+    point: Vec | None  # its centre of mass c, in the link's axes; None where it has none in the ring (a quotient of sums)
+    moment: Vec  # h = m (c - r), about the reference point r: 0 where that is the centre of mass, otherwise r = 0
+    tensor: Mat  # of inertia about the reference point, in the link's axes
 
     @property
     def reference(self) -> Vec:
@@ -77,22 +68,14 @@ class LinkData(NamedTuple):
 
 
 class ShaftData(NamedTuple):
-    """Shaft that spins on a link or on the ground: a rotor, or a motor.
+    """Shaft that spins on a link or on the ground: a rotor, or a motor."""
 
-    Attributes:
-        number: from 1, in the order of the bodies, after all links.
-        parent: the number of the link that carries it, 0 for the world.
-        axis: unit vector in the axes of that link.
-        turns: columns of qd, and how fast each of them alone spins it.
-        moment: of inertia about the axis.
-    """
-
-    number: int
+    number: int  # from 1, in the order of the bodies, after all links
     body: LiftedBody
-    parent: int
-    axis: Vec
-    turns: Shaft
-    moment: Scalar
+    parent: int  # the number of the link that carries it, 0 for the world
+    axis: Vec  # unit vector in the axes of that link
+    turns: Shaft  # columns of qd, and how fast each of them alone spins it
+    moment: Scalar  # of inertia about the axis
 
     def spin(self, w: Vec, rates: Any) -> Scalar:
         """About its axis, on a link that turns with w (in the link's axes)."""

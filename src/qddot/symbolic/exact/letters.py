@@ -53,14 +53,10 @@ class Load(NamedTuple):
 
 
 class Soft(NamedTuple):
-    """The rate v of a column or of a shaft, where friction is smoothed over a speed w: `(w^4 + v^4)^(-1/4)`.
-
-    Attributes:
-        number: from 1, of those with the same rate, whose w may differ.
-    """
+    """The rate v of a column or of a shaft, where friction is smoothed over a speed w: `(w^4 + v^4)^(-1/4)`."""
 
     of: int | Turns
-    number: int = 1
+    number: int = 1  # from 1, of those with the same rate, whose w may differ
 
 
 Signed = int | Turns | Load | Soft

@@ -120,18 +120,13 @@ def surd(x: float) -> Surd | None:
 
 
 class Turned(NamedTuple):
-    """An exact rotation as `Rz(yaw) Ry(pitch) Rx(roll)`.
-
-    Attributes:
-        off: each (angle, multiple of 15 degrees) taken for one another.
-        error: how far the given matrix was from a rotation, if more than rounding; else 0.
-    """
+    """An exact rotation as `Rz(yaw) Ry(pitch) Rx(roll)`."""
 
     yaw: tuple[Exact, Exact]
     pitch: tuple[Exact, Exact]
     roll: tuple[Exact, Exact]
-    off: tuple[tuple[float, int], ...]
-    error: float
+    off: tuple[tuple[float, int], ...]  # each (angle, multiple of 15 degrees) taken for one another
+    error: float  # how far the given matrix was from a rotation, if more than rounding; else 0
 
 
 def rotation(R: Mat) -> Turned:

@@ -23,18 +23,14 @@ class NotPolynomialError(QddotError, ArithmeticError):
 
 
 class Generator(NamedTuple):
-    """One letter of the polynomials.
+    """One letter of the polynomials."""
 
-    Attributes:
-        name: as a Python identifier where that is possible: `m1`, `c2`, `qd3`.
-        kind: `"parameter"`, `"cos"`, `"sin"`, `"position"`, `"velocity"`, `"acceleration"`, `"sign"`, `"quaternion"`, `"root"`
-            (of a number), `"inverse"` (of a parameter), `"atom"` (an expression of parameters that is not polynomial).
-        of: what it belongs to: the angle of a sine (an `Angle`), the column of a velocity, what a sign is the sign of (`Signed`),
-            the SymPy expression of a parameter.
-    """
-
-    name: str
+    name: str  # as a Python identifier where that is possible: `m1`, `c2`, `qd3`
+    # `"parameter"`, `"cos"`, `"sin"`, `"position"`, `"velocity"`, `"acceleration"`, `"sign"`, `"quaternion"`, `"root"` (of a
+    # number), `"inverse"` (of a parameter), `"atom"` (an expression of parameters that is not polynomial)
     kind: str
+    # what it belongs to: the angle of a sine (an `Angle`), the column of a velocity, what a sign is the sign of (`Signed`), the
+    # SymPy expression of a parameter
     of: Any = None
 
 

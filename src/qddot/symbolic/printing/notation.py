@@ -8,17 +8,11 @@ from typing import NamedTuple
 
 
 class Notation(NamedTuple):
-    """The letters of one book.
+    """The letters of one book."""
 
-    Attributes:
-        variable: of the joints: `q` or `theta`.
-        quantities: name of a quantity -> its letter.
-        script: letters that are set in script where they stand for a quantity: those of the energies.
-    """
-
-    variable: str
-    quantities: dict[str, str]
-    script: str = ""
+    variable: str  # of the joints: `q` or `theta`
+    quantities: dict[str, str]  # name of a quantity -> its letter
+    script: str = ""  # letters that are set in script where they stand for a quantity: those of the energies
 
 
 QDDOT = {
@@ -157,21 +151,13 @@ def rate(name: str, dots: str = "d") -> str:
 
 
 class Shown(NamedTuple):
-    """A number, not negative, as it is written.
+    """A number, not negative, as it is written."""
 
-    Attributes:
-        digits: with a decimal point if it has one.
-        bottom: of a fraction, whose top the digits are.
-        cut: further digits are missing.
-        exponent: of ten.
-        rounded: to the digits shown.
-    """
-
-    digits: str
-    bottom: str = ""
-    cut: bool = False
-    exponent: int = 0
-    rounded: bool = False
+    digits: str  # with a decimal point if it has one
+    bottom: str = ""  # of a fraction, whose top the digits are
+    cut: bool = False  # further digits are missing
+    exponent: int = 0  # of ten
+    rounded: bool = False  # to the digits shown
 
 
 EXACT = 12

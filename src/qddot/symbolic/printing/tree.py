@@ -14,16 +14,11 @@ class Number(NamedTuple):
 
 
 class Symbol(NamedTuple):
-    """A letter with a name.
-
-    Attributes:
-        kind: as of a `Generator`, or `"constant"` for an abbreviation.
-        index: which coordinate (or column) it belongs to, for a joint variable or rate.
-    """
+    """A letter with a name."""
 
     name: str
-    kind: str = "parameter"
-    index: int = 0
+    kind: str = "parameter"  # as of a `Generator`, or `"constant"` for an abbreviation
+    index: int = 0  # which coordinate (or column) it belongs to, for a joint variable or rate
 
 
 class Wave(NamedTuple):

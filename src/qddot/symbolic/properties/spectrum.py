@@ -56,17 +56,13 @@ class Enclosure(NamedTuple):
 
 
 class Spectrum(NamedTuple):
-    """Entries `sum_w (a_w cos(k_w . q) + b_w sin(k_w . q)) q^powers_w`.
+    """Entries `sum_w (a_w cos(k_w . q) + b_w sin(k_w . q)) q^powers_w`."""
 
-    Attributes:
-        shape: of the array of entries.
-        k, powers: (waves, nq).
-        a, b: (entries, waves).
-    """
-
-    shape: tuple[int, ...]
+    shape: tuple[int, ...]  # of the array of entries
+    # k, powers: (waves, nq)
     k: np.ndarray
     powers: np.ndarray
+    # a, b: (entries, waves)
     a: np.ndarray
     b: np.ndarray
 
@@ -172,17 +168,11 @@ class Spectrum(NamedTuple):
 
 
 class Compact(NamedTuple):
-    """A spectrum with fewer entries and waves.
+    """A spectrum with fewer entries and waves."""
 
-    Attributes:
-        spectrum: what is left.
-        unknown: what the waves left out may come to, for each of its entries.
-        which: of its entries each original one is.
-    """
-
-    spectrum: Spectrum
-    unknown: np.ndarray
-    which: np.ndarray
+    spectrum: Spectrum  # what is left
+    unknown: np.ndarray  # what the waves left out may come to, for each of its entries
+    which: np.ndarray  # of its entries each original one is
 
     def enclose(self, centre: np.ndarray, half: np.ndarray) -> Enclosure:
         """Enclosures of the original entries, flat."""
