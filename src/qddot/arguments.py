@@ -56,11 +56,8 @@ def refuse_recorded(name: str, value: Any) -> None:
 
 
 def real_array(name: str, value: object) -> np.ndarray:
-    """Real numbers, finite or not, as an array of float64 of its own; masked ones are NaN.
-
-    Raises:
-        InputError: something else than real numbers, or a tensor with a gradient.
-    """
+    """Real numbers, finite or not, as an array of float64 of its own; masked ones are NaN. Raises InputError: something else than
+    real numbers, or a tensor with a gradient."""
     refuse_recorded(name, value)
     try:
         array = np.asarray(np.ma.filled(np.ma.asarray(value, dtype=None), np.nan) if np.ma.isMaskedArray(value) else value)
@@ -72,11 +69,7 @@ def real_array(name: str, value: object) -> np.ndarray:
 
 
 def shape_of(name: str, value: Any) -> tuple[int, ...]:
-    """The shape of an array, or of lists that would be one.
-
-    Raises:
-        InputError: rows of different lengths.
-    """
+    """The shape of an array, or of lists that would be one. Raises InputError: rows of different lengths."""
     try:
         return np.shape(value)
     except ValueError as error:
@@ -99,11 +92,7 @@ def finite_array(name: str, value: object, *, infinite: bool = False) -> np.ndar
 
 
 def finite_number(name: str, value: object) -> float:
-    """A real number.
-
-    Raises:
-        InputError: it is none, or not finite.
-    """
+    """A real number. Raises InputError: it is none, or not finite."""
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
     try:
@@ -116,11 +105,7 @@ def finite_number(name: str, value: object) -> float:
 
 
 def positive_number(name: str, value: object) -> float:
-    """A real number above zero.
-
-    Raises:
-        InputError: it is none, or not positive and finite.
-    """
+    """A real number above zero. Raises InputError: it is none, or not positive and finite."""
     try:
         found = finite_number(name, value)
     except InputError:
@@ -131,22 +116,14 @@ def positive_number(name: str, value: object) -> float:
 
 
 def whole_number(name: str, value: Any, least: int = 1) -> int:
-    """A whole number from `least` on.
-
-    Raises:
-        InputError: it is none.
-    """
+    """A whole number from `least` on. Raises InputError: it is none."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
         raise InputError(f"{name}={as_written(value)} is not a whole number from {least} on")
     return int(value)
 
 
 def flag(name: str, value: Any) -> bool:
-    """True or False.
-
-    Raises:
-        InputError: it is neither.
-    """
+    """True or False. Raises InputError: it is neither."""
     if value is True or value is False:
         return value
     if not isinstance(value, int | np.bool_) or value not in (0, 1):
@@ -155,11 +132,7 @@ def flag(name: str, value: Any) -> bool:
 
 
 def word(name: str, value: object, choices: Collection[str]) -> str:
-    """One of some words.
-
-    Raises:
-        InputError: none of them.
-    """
+    """One of some words. Raises InputError: none of them."""
     if not isinstance(value, str) or value not in choices:
         hint = near_matches(value, choices) if isinstance(value, str) else "give one of them"
         raise InputError(f"{name}={as_written(value)} is not one of {', '.join(map(repr, choices))}: {hint}")
@@ -167,11 +140,7 @@ def word(name: str, value: object, choices: Collection[str]) -> str:
 
 
 def mapping(name: str, value: Any) -> Mapping[Any, Any]:
-    """A dictionary, or None for an empty one.
-
-    Raises:
-        InputError: something else.
-    """
+    """A dictionary, or None for an empty one. Raises InputError: something else."""
     if value is None:
         return {}
     if not isinstance(value, Mapping):
@@ -180,11 +149,7 @@ def mapping(name: str, value: Any) -> Mapping[Any, Any]:
 
 
 def names(name: str, value: Any) -> tuple[str, ...]:
-    """One name, or several.
-
-    Raises:
-        InputError: something else.
-    """
+    """One name, or several. Raises InputError: something else."""
     several = (value,) if isinstance(value, str) else value
     if not isinstance(several, Sequence) or not all(isinstance(one, str) for one in several):
         raise InputError(f"{name}={as_written(value)} is not a list of names")
@@ -192,11 +157,7 @@ def names(name: str, value: Any) -> tuple[str, ...]:
 
 
 def random_numbers(seed: Any) -> np.random.Generator:
-    """A generator, given as such or by a whole number.
-
-    Raises:
-        InputError: neither.
-    """
+    """A generator, given as such or by a whole number. Raises InputError: neither."""
     try:
         return np.random.default_rng(seed)
     except (TypeError, ValueError) as error:
@@ -204,11 +165,7 @@ def random_numbers(seed: Any) -> np.random.Generator:
 
 
 def file_path(name: str, value: object) -> Path:
-    """A path that can be one.
-
-    Raises:
-        InputError: not a path, or one with a NUL character.
-    """
+    """A path that can be one. Raises InputError: not a path, or one with a NUL character."""
     if not isinstance(value, str | os.PathLike) or not isinstance(os.fspath(value), str) or "\0" in os.fspath(value):
         raise InputError(f"{name}={as_written(value)} is not a path: give the name of a file as text")
     return Path(os.path.expanduser(value))

@@ -14,11 +14,7 @@ FONT = "qddot math"
 
 
 def asset(name: str) -> bytes:
-    """The content of one built file.
-
-    Raises:
-        NoAssetError: this installation was made where it could not be built.
-    """
+    """The content of one built file. Raises NoAssetError: this installation was made where it could not be built."""
     found = files("qddot").joinpath("_web", name)
     if not found.is_file():
         raise NoAssetError(

@@ -63,22 +63,15 @@ LOG_LINE = Limit("QDDOT_MAX_LOG_LINE", 10**6)
 
 
 def refuse_irregular(path: str | os.PathLike[str] | int) -> None:
-    """Refuse what is no regular file, by its path or handle: for libraries that open it by themselves.
-
-    Raises:
-        NotAFileError: not a regular file.
-    """
+    """Refuse what is no regular file, by its path or handle: for libraries that open it by themselves. Raises NotAFileError: not a
+    regular file."""
     mode = os.stat(path).st_mode
     if not stat.S_ISREG(mode):
         raise NotAFileError(f"it is {KINDS.get(stat.S_IFMT(mode), 'something else')} and not a file")
 
 
 def open_regular(path: str | os.PathLike[str], flags: int = 0) -> BinaryIO:
-    """A file, opened for reading; never waits, as opening a FIFO would.
-
-    Raises:
-        NotAFileError: not a regular file.
-    """
+    """A file, opened for reading; never waits, as opening a FIFO would. Raises NotAFileError: not a regular file."""
     never_wait = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
     handle = os.open(path, os.O_RDONLY | never_wait | flags)
     try:
@@ -90,13 +83,8 @@ def open_regular(path: str | os.PathLike[str], flags: int = 0) -> BinaryIO:
 
 
 def read_whole(path: str | Path, limit: Limit) -> bytes:
-    """The content of a regular file.
-
-    Raises:
-        NotAFileError: not a regular file.
-        TooLargeError: over the limit.
-        OSError: it cannot be read.
-    """
+    """The content of a regular file. Raises NotAFileError: not a regular file; TooLargeError: over the limit; OSError: it cannot be
+    read."""
     with open_regular(path) as file:
         size = os.fstat(file.fileno()).st_size
         data = file.read(min(size, limit.value) + 1)  # a buffer of this size is made: not one of the limit's
@@ -106,11 +94,8 @@ def read_whole(path: str | Path, limit: Limit) -> bytes:
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write a file under another name first, and put it in its place when it is complete.
-
-    Raises:
-        OSError: the file cannot be written; it names the path given.
-    """
+    """Write a file under another name first, and put it in its place when it is complete. Raises OSError: the file cannot be
+    written; it names the path given."""
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     import secrets  # only now: it brings hashes and random numbers

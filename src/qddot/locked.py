@@ -19,14 +19,10 @@ from qddot.model.model import Model
 
 
 def locked(model: Model, positions: Mapping[str, ArrayLike]) -> Model:
-    """The model with joints fixed at these positions, and those that follow them with them; links and frames stay.
-
-    Raises:
-        InputError: joints without positions.
-        UnknownNameError: no such joint with coordinates of its own.
-        ModelValueError: no position of the joint; or something else depends on it.
-        UnboundSymbolError: the model still holds symbols, and the pose of a fixed joint is made of numbers.
-    """
+    """The model with joints fixed at these positions, and those that follow them with them; links and frames stay. Raises
+    InputError: joints without positions; UnknownNameError: no such joint with coordinates of its own; ModelValueError: no position
+    of the joint; or something else depends on it; UnboundSymbolError: the model still holds symbols, and the pose of a fixed joint
+    is made of numbers."""
     if not isinstance(positions, Mapping):
         raise InputError(f"{positions!r}: joints are locked at positions, {{name: position}}")
     own = {c.name: c for c in model.mechanism.coordinates if not c.name.endswith(".motor")}

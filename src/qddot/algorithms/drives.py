@@ -113,11 +113,7 @@ def nominal_friction(model: LiftedModel, body: LiftedBody) -> ShaftFriction:
 
 
 def shaft_direction(name: str, shaft: Shaft, sliding: Scalars) -> Scalar:
-    """Which way a shaft of one column turns.
-
-    Raises:
-        InputError: it has several.
-    """
+    """Which way a shaft of one column turns. Raises InputError: it has several."""
     if len(shaft) > 1:
         raise InputError(
             f"motor {name!r} turns {len(shaft)} joints, and its friction sticks: which way it slides cannot be given joint by "

@@ -272,11 +272,8 @@ COMPUTED = QUANTITIES | STEPS | BEHIND_FRICTION | CONFIGURATIONS | TASKS
 
 
 def algorithm(model: LiftedModel, quantity: str) -> Callable:
-    """The function that computes a quantity of a tree of links, or of a system that is given by its energies.
-
-    Raises:
-        InputError: such a system does not have it.
-    """
+    """The function that computes a quantity of a tree of links, or of a system that is given by its energies. Raises InputError:
+    such a system does not have it."""
     known = model.source.quantities or COMPUTED
     if quantity not in known:
         raise InputError(f"{model.source.name} has no {quantity}: it is given by its energies, without links and frames")

@@ -18,11 +18,8 @@ def known() -> dict[str, Any]:
 
 
 def fetch(name: str) -> Path:
-    """The description's file, downloaded by the package if it is not there yet.
-
-    Raises:
-        InputError: it could not be fetched, or is neither URDF nor MJCF.
-    """
+    """The description's file, downloaded by the package if it is not there yet. Raises InputError: it could not be fetched, or is
+    neither URDF nor MJCF."""
     try:
         module = import_module(f"{PACKAGE}.{name}")
     except Exception as error:  # git, the network and the package itself fail in many ways

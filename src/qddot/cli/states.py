@@ -23,11 +23,8 @@ class States(NamedTuple):
 
 
 def read_states(robot: Robot, path: str, wanted: tuple[str, ...]) -> States:
-    """The inputs that the file has: by our names, or by those that recordings use (`dq1`, `q1 [deg]`, `elbow/velocity`).
-
-    Raises:
-        InputError: rows that are not numbers, no column of any input, or not one for each coordinate.
-    """
+    """The inputs that the file has: by our names, or by those that recordings use (`dq1`, `q1 [deg]`, `elbow/velocity`). Raises
+    InputError: rows that are not numbers, no column of any input, or not one for each coordinate."""
     table = joined(list(read(path)))
     if table.faults:
         row, why = next(iter(table.faults.items()))

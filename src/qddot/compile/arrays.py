@@ -18,11 +18,8 @@ DOUBLE = np.dtype(np.float64)
 
 
 def as_array(name: str, value: object, shape: tuple[int, ...], dtype: np.dtype = DOUBLE, *, check: bool = True) -> np.ndarray:
-    """An array (..., *shape) of the wanted type.
-
-    Raises:
-        InputError: not real numbers, masked, the wrong shape, or (unless `check` is off) not finite.
-    """
+    """An array (..., *shape) of the wanted type. Raises InputError: not real numbers, masked, the wrong shape, or (unless `check`
+    is off) not finite."""
     if type(value) is np.ndarray and value.dtype is dtype and value.shape[value.ndim - len(shape) :] == shape:
         array = value  # the usual case, at no cost
     else:
@@ -72,11 +69,7 @@ def first_index(mask: np.ndarray) -> tuple[int, ...]:
 
 
 def check_configuration(q: np.ndarray, mechanism: Mechanism) -> np.ndarray:
-    """q with its quaternions normalised.
-
-    Raises:
-        InputError: a quaternion whose length is not 1 to 1e-6.
-    """
+    """q with its quaternions normalised. Raises InputError: a quaternion whose length is not 1 to 1e-6."""
     if q.size and extent(q) > FAR:
         warn_far(q, mechanism)
     for joint in mechanism.coordinates if mechanism.nq != mechanism.nv else ():

@@ -109,11 +109,8 @@ def export_c(
 
 
 def requests(quantities: Quantities) -> list[tuple[str, dict[str, Any]]]:
-    """Names with their options.
-
-    Raises:
-        InputError: something else than names, pairs of name and options, or a mapping; or nothing at all.
-    """
+    """Names with their options. Raises InputError: something else than names, pairs of name and options, or a mapping; or nothing
+    at all."""
     items = [quantities] if isinstance(quantities, str) else quantities
     if not isinstance(items, Mapping | list | tuple | set):
         raise InputError(f"quantities={as_written(quantities)}: give a list of names, such as ['inverse_dynamics', 'mass_matrix']")
@@ -191,11 +188,7 @@ def identifier(name: str) -> str:
 
 
 def chosen(name: str) -> str:
-    """A name the user gave.
-
-    Raises:
-        InputError: it could not name a file or begin a function.
-    """
+    """A name the user gave. Raises InputError: it could not name a file or begin a function."""
     if not isinstance(name, str) or name != identifier(name):
         suggestion = identifier(str(name))
         raise InputError(f"name={name!r} cannot begin the functions' names (a-z, 0-9, _; not reserved): {suggestion!r} could")

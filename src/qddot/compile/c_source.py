@@ -52,11 +52,7 @@ class Precision(NamedTuple):
     dtype: np.dtype
 
     def literal(self, x: float) -> str:
-        """A constant that reads back to the same number.
-
-        Raises:
-            InputError: the number is too large for this precision.
-        """
+        """A constant that reads back to the same number. Raises InputError: the number is too large for this precision."""
         if not math.isfinite(x):
             return "NAN" if math.isnan(x) else "INFINITY" if x > 0 else "-INFINITY"
         with np.errstate(over="ignore", under="ignore"):

@@ -56,12 +56,8 @@ class Evaluator:
         self.model, self.kernels = model, Kernels(model)
 
     def __call__(self, quantity: str, inputs: Mapping[str, Any], options: Options, **fixed: str) -> Any:
-        """Check the inputs, run the kernel, and refuse a result that does not exist.
-
-        Raises:
-            InputError: an input is not a real, finite array of the right shape.
-            SingularityError: the quantity does not exist in this state.
-        """
+        """Check the inputs, run the kernel, and refuse a result that does not exist. Raises InputError: an input is not a real,
+        finite array of the right shape; SingularityError: the quantity does not exist in this state."""
         if options:
             refuse_unknown(quantity, options, tuple(fixed))
         dtype = as_dtype(options.get("dtype"))

@@ -48,11 +48,7 @@ def addresses(capsule: object) -> Any:
 
 @cache
 def array_api() -> Any:
-    """NumPy's table for arrays.
-
-    Raises:
-        UnknownLayout: under this ABI entries may have other places.
-    """
+    """NumPy's table for arrays. Raises UnknownLayout: under this ABI entries may have other places."""
     found = addresses(_multiarray_umath._ARRAY_API)
     version = ctypes.CFUNCTYPE(ctypes.c_uint)(found[ABI_VERSION])()
     if version != ABI:
@@ -62,11 +58,7 @@ def array_api() -> Any:
 
 @cache
 def ufunc_api() -> Any:
-    """NumPy's table for ufuncs; the ABI is that of the other.
-
-    Raises:
-        UnknownLayout: as for arrays.
-    """
+    """NumPy's table for ufuncs; the ABI is that of the other. Raises UnknownLayout: as for arrays."""
     array_api()
     return addresses(_multiarray_umath._UFUNC_API)
 

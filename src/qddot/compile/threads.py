@@ -50,11 +50,7 @@ def cores() -> int:
 
 def thread_count(asked: int | None) -> int:
     """Number of threads: the one asked for, else the environment variable QDDOT_THREADS, else every core this process may use;
-    never more than that.
-
-    Raises:
-        InputError: not a positive whole number.
-    """
+    never more than that. Raises InputError: not a positive whole number."""
     if type(asked) is int and asked > 0:
         return min(asked, cores())
     source, value = ("threads", asked) if asked is not None else (VARIABLE, os.environ.get(VARIABLE) or None)

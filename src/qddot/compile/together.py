@@ -20,11 +20,8 @@ if TYPE_CHECKING:
 
 
 def compute_together(evaluate: Evaluator, quantities: Sequence[Any], arrays: Sequence[Any], options: Options) -> dict[str, Any]:
-    """Quantities (names, or pairs of name and options) by name.
-
-    Raises:
-        InputError: no quantity, one asked for twice, or the wrong number of arrays.
-    """
+    """Quantities (names, or pairs of name and options) by name. Raises InputError: no quantity, one asked for twice, or the wrong
+    number of arrays."""
     pairs = named_pairs(quantities)
     requests = tuple(evaluate.kernels.request(name, given) for name, given in pairs)
     if not requests or len({name for name, _ in pairs}) != len(pairs):
@@ -42,11 +39,7 @@ def compute_together(evaluate: Evaluator, quantities: Sequence[Any], arrays: Seq
 
 
 def named_pairs(quantities: Any) -> list[tuple[str, dict[str, str]]]:
-    """(name, options) of each.
-
-    Raises:
-        InputError: not a list of names, or of pairs of name and options.
-    """
+    """(name, options) of each. Raises InputError: not a list of names, or of pairs of name and options."""
     if not isinstance(quantities, (list, tuple, dict, set, frozenset)):
         raise InputError(f"quantities are a list of names, or of pairs (name, options), not {as_written(quantities)}")
     pairs = [(x, {}) if isinstance(x, str) else x for x in quantities]
@@ -72,11 +65,8 @@ def grouped(program: Program, results: Sequence[np.ndarray], requests: Sequence[
 
 
 def differentiated(evaluate: Evaluator, quantity: str, arrays: Sequence[Any], wrt: str, options: dict[str, Any]) -> Any:
-    """Derivatives of a quantity's results with respect to one input.
-
-    Raises:
-        InputError: the wrong number of arrays, or no such input.
-    """
+    """Derivatives of a quantity's results with respect to one input. Raises InputError: the wrong number of arrays, or no such
+    input."""
     own, rest = split_options(options)
     slope, dtype = slope_of(evaluate, quantity, wrt, tuple(rest.items())), as_dtype(own.get("dtype"))
     kernel = evaluate.kernels.compiled(("derivative", slope.request, wrt, dtype.char), lambda: slope.program(dtype), dtype)
@@ -95,11 +85,7 @@ def split_options(options: Mapping[str, Any]) -> tuple[Options, dict[str, Any]]:
 
 
 def named_inputs(quantity: str, names: Sequence[str], arrays: Sequence[Any]) -> dict[str, Any]:
-    """Arrays by name.
-
-    Raises:
-        InputError: the wrong number of them.
-    """
+    """Arrays by name. Raises InputError: the wrong number of them."""
     if len(arrays) != len(names):
         raise InputError(f"{quantity} needs {', '.join(names)}: {len(names)} arrays, {len(arrays)} were given")
     return dict(zip(names, arrays))
@@ -120,11 +106,7 @@ class Slope(NamedTuple):
 
 
 def slope_of(evaluate: Evaluator, quantity: str, wrt: str, options: Sequence[tuple[str, str]]) -> Slope:
-    """The derivative of a quantity with respect to one input.
-
-    Raises:
-        InputError: no such input.
-    """
+    """The derivative of a quantity with respect to one input. Raises InputError: no such input."""
     request = evaluate.kernels.request(quantity, dict(options))
     names = [x.name for x in evaluate.kernels.program((request,)).inputs]
     if wrt not in names:

@@ -39,12 +39,8 @@ class Request(NamedTuple):
 
 
 def complete(quantity: str, options: Mapping[str, str], tip: Callable[[], str]) -> Request:
-    """A quantity's options, checked, with defaults filled in.
-
-    Raises:
-        UnknownNameError: no such quantity.
-        InputError: no such option, or none of its choices.
-    """
+    """A quantity's options, checked, with defaults filled in. Raises UnknownNameError: no such quantity; InputError: no such
+    option, or none of its choices."""
     if not isinstance(quantity, str):
         raise InputError(f"{as_written(quantity)} is not the name of a quantity")
     if quantity not in COMPUTED:
@@ -131,11 +127,8 @@ def record(model: Model, request: Request, recorder: Trace, variables: Mapping[s
 
 
 def recorded(model: Model, recorder: Trace, variables: Mapping[str, list], *, regrouped: bool) -> LiftedModel:
-    """The model over the recording scalar, with its variables and its inertias from the inputs where there are such.
-
-    Raises:
-        InputError: both say what a link weighs.
-    """
+    """The model over the recording scalar, with its variables and its inertias from the inputs where there are such. Raises
+    InputError: both say what a link weighs."""
     if "parameters" in variables and (twice := [x.name for x in model.variables if is_inertial(x.name)]):
         raise InputError(f"{twice[0]} is a variable of this robot, so its inertial parameters cannot be given besides")
     if "variables" in variables:

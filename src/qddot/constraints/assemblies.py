@@ -28,12 +28,9 @@ SINGULAR = 1e-9  # of the largest singular value
 def assemblies(
     constrained: ConstrainedRobot, q: ArrayLike, hold: Sequence[str], starts: int, seed: int, lower: np.ndarray, upper: np.ndarray
 ) -> np.ndarray:
-    """Configurations (solutions, nq), the nearest to q first: by Newton's method from q and from random places.
-
-    Raises:
-        ConvergenceError: none was found.
-        InputError: more motions stay open than the constraints fix, so there is no end of solutions.
-    """
+    """Configurations (solutions, nq), the nearest to q first: by Newton's method from q and from random places. Raises
+    ConvergenceError: none was found; InputError: more motions stay open than the constraints fix, so there is no end of
+    solutions."""
     constrained, mechanism = constrained.holonomic(), constrained.evaluate.model.mechanism
     q = constrained.evaluate.configuration("q", q)
     if q.ndim != 1:

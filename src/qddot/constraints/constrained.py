@@ -214,11 +214,8 @@ class ConstrainedRobot:
 
 
 def as_constraints(model: Model, constraints: Any) -> tuple[Constraint, ...]:
-    """Constraints that a user gave (one, several, or None for the description's own) as a tuple.
-
-    Raises:
-        InputError: something that is no constraint, or None for a robot without constraints of its own.
-    """
+    """Constraints that a user gave (one, several, or None for the description's own) as a tuple. Raises InputError: something that
+    is no constraint, or None for a robot without constraints of its own."""
     if constraints is None:
         constraints = [c for c in model.constraints if c.active]
         if not constraints:

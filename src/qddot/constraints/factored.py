@@ -105,11 +105,7 @@ class Factored:
 
 @np.errstate(under="ignore")
 def factored(M: np.ndarray, A: np.ndarray, name: str) -> Factored:
-    """M (..., n, n) and A (..., k, n), factored.
-
-    Raises:
-        SingularityError: M is not positive definite; `name` is the robot's.
-    """
+    """M (..., n, n) and A (..., k, n), factored. Raises SingularityError: M is not positive definite; `name` is the robot's."""
     L = cholesky(M, name)
     sizes = np.abs(A).max(-1, keepdims=True, initial=0)
     A = np.where(sizes <= NOTHING * sizes.max(-2, keepdims=True, initial=1), 0.0, A)

@@ -67,11 +67,7 @@ def constraint_rows(model: LiftedModel, constraints: Sequence[Constraint], q: li
 
 
 def linear_rows(constraint: Constraint, model: LiftedModel, q: list[Expr], qd: list[Expr]) -> Matrix:
-    """A of rows `A(q) qd`.
-
-    Raises:
-        InputError: the rows are not linear in qd.
-    """
+    """A of rows `A(q) qd`. Raises InputError: the rows are not linear in qd."""
     rows = [gradient(x, qd) for x in scalars(constraint, State(model, q, qd))]
     still = scalars(constraint, State(model, q, zeros(model.nv)))
     for i, (row, left) in enumerate(zip(rows, still)):

@@ -34,10 +34,7 @@ ENOUGH = 1e-3
 
 def impulses(W: np.ndarray, c: np.ndarray, mu: float, start: np.ndarray | None = None, least: float = 0.0) -> np.ndarray:
     """r (k, 3), normal first, for W (3 k, 3 k) and c (k, 3), from the impulses `start`; `least` is a speed that matters, m/s.
-
-    Raises:
-        ConvergenceError: none were found.
-    """
+    Raises ConvergenceError: none were found."""
     k = len(c)
     if not k:
         return np.zeros((0, 3))

@@ -29,11 +29,7 @@ class Stops(NamedTuple):
 
 
 def stops_of(robot: Robot, q0: np.ndarray) -> Stops:
-    """The stops of a robot's joints.
-
-    Raises:
-        InputError: a joint is beyond one of them at first.
-    """
+    """The stops of a robot's joints. Raises InputError: a joint is beyond one of them at first."""
     limits = robot.limits
     joints = [c for c in robot.model.mechanism.coordinates if c.single]
     sides = [(c, side, x[c.q.start]) for c in joints for side, x in ((1.0, limits.lower), (-1.0, limits.upper))]

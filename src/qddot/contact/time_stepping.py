@@ -251,11 +251,7 @@ def moved(robot: Robot, q: np.ndarray, v: np.ndarray) -> np.ndarray:
 
 
 def cholesky(M: np.ndarray) -> np.ndarray:
-    """Lower factor of a mass matrix.
-
-    Raises:
-        SingularityError: it is not positive definite.
-    """
+    """Lower factor of a mass matrix. Raises SingularityError: it is not positive definite."""
     try:
         return np.linalg.cholesky(M)
     except np.linalg.LinAlgError:

@@ -14,11 +14,8 @@ from qddot.errors import InputError
 
 
 def checked(law: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
-    """A method of a law's (t, q, qd), for states given as anything that is an array, and whose results are finite.
-
-    Raises:
-        InputError: no state of the robot, or one whose numbers are too large.
-    """
+    """A method of a law's (t, q, qd), for states given as anything that is an array, and whose results are finite. Raises
+    InputError: no state of the robot, or one whose numbers are too large."""
 
     @wraps(law)
     def looked_at(self: Any, t: float, q: Any, qd: Any) -> np.ndarray:
@@ -36,11 +33,7 @@ def is_plain(x: Any, n: int) -> bool:
 
 
 def finite(name: str, values: np.ndarray) -> np.ndarray:
-    """The values.
-
-    Raises:
-        InputError: they are not finite.
-    """
+    """The values. Raises InputError: they are not finite."""
     if not math.isfinite(values.sum()) and not np.isfinite(values).all():
         raise InputError(f"{name} gives no finite numbers in this state: it, or the gains, are too large")
     return values

@@ -148,11 +148,7 @@ def refuse_beyond(robot: Robot, limits: RobotLimits, s: np.ndarray, q: np.ndarra
 
 
 def positive_limits(name: str, value: ArrayLike, n: int) -> np.ndarray:
-    """Limits (n,), from one number for all or one for each.
-
-    Raises:
-        InputError: another shape, or something that is no limit.
-    """
+    """Limits (n,), from one number for all or one for each. Raises InputError: another shape, or something that is no limit."""
     array = finite_array(name, value, infinite=True)
     if array.shape not in ((), (1,), (n,)) or not (array > 0).all():
         raise InputError(f"{name}={as_written(value)}: ({n},) limits above zero, or one for all; inf where there is none")
@@ -160,11 +156,7 @@ def positive_limits(name: str, value: ArrayLike, n: int) -> np.ndarray:
 
 
 def path_speed(name: str, value: float) -> float:
-    """A speed at one end of the path.
-
-    Raises:
-        InputError: not a number from 0 on, or faster than any motion here.
-    """
+    """A speed at one end of the path. Raises InputError: not a number from 0 on, or faster than any motion here."""
     if not 0 <= (speed := finite_number(name, value)) <= FASTEST:
         raise InputError(f"{name}={as_written(value)}: a speed along the path is from 0 to {FASTEST:g}")
     return speed
@@ -195,11 +187,7 @@ class Rows:
 
 
 def profile(rows: Rows, s: np.ndarray, top: np.ndarray, first: float, last: float) -> tuple[np.ndarray, np.ndarray]:
-    """x (n,) at the points and u (n - 1,) between them: the fastest.
-
-    Raises:
-        ConvergenceError: no motion keeps the limits.
-    """
+    """x (n,) at the points and u (n - 1,) between them: the fastest. Raises ConvergenceError: no motion keeps the limits."""
     n, steps = len(s), np.diff(s)
     low, high = np.zeros(n), np.zeros(n)
     low[-1], high[-1] = last, last
@@ -268,11 +256,8 @@ def friction(robot: Robot, first: np.ndarray, x: np.ndarray) -> np.ndarray:
 
 
 def as_path(robot: Robot, given: Any, points: int) -> tuple[Any, np.ndarray]:
-    """A curve `path(s, derivative)` and its grid: a spline through waypoints (k, nq), or a piecewise polynomial of SciPy.
-
-    Raises:
-        InputError: another shape, a path with a corner, or one that stands still.
-    """
+    """A curve `path(s, derivative)` and its grid: a spline through waypoints (k, nq), or a piecewise polynomial of SciPy. Raises
+    InputError: another shape, a path with a corner, or one that stands still."""
     from scipy.interpolate import CubicSpline
 
     if whole_number("points", points, 3) > MOST_POINTS:

@@ -47,10 +47,7 @@ class Motions:
 
     def act(self, action: Any) -> tuple[Any, Any, Any]:
         """Rewards, and which motions have failed, and which are cut off. One that cannot go on has failed, where it was last.
-
-        Raises:
-            InputError: before the first reset, or an action of another shape.
-        """
+        Raises InputError: before the first reset, or an action of another shape."""
         action = self.read(action)
         expected = (self.n, len(self.task.driven))
         if self.q.shape[-1] == 0:

@@ -37,11 +37,7 @@ SINGLE = ("payload", "tip", "speed", "time")
 
 
 def checked(view: object, robot: Robot) -> str:
-    """The text itself.
-
-    Raises:
-        InputError: not a text, an unknown key or word, or another number of numbers than the robot has.
-    """
+    """The text itself. Raises InputError: not a text, an unknown key or word, or another number of numbers than the robot has."""
     if not isinstance(view, str):
         raise InputError(f"view={as_written(view)}: give what stands behind the # of a page's address, as text")
     counts = {

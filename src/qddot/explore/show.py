@@ -29,11 +29,7 @@ class Page:
         self.path: Path | None = None
 
     def save(self, path: str | Path) -> Path:
-        """Write the file, whole or not at all, and return its path.
-
-        Raises:
-            InputError: the name does not end in .html.
-        """
+        """Write the file, whole or not at all, and return its path. Raises InputError: the name does not end in .html."""
         path = file_path("path", path)
         if path.suffix.lower() not in (".html", ".htm"):
             raise InputError(f"{path.name!r} ends in {path.suffix!r}: a page is written to .html")

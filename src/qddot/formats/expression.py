@@ -55,12 +55,8 @@ class Scope:
         self.places: dict[str, Place] = {}
 
     def evaluate(self, text: str) -> Scalar:
-        """A float, or an exact SymPy expression where the text holds symbols.
-
-        Raises:
-            ValueError: not an expression of this grammar, an unknown name, or a value that is not finite.
-            ModelLimitError: powers of powers, which would be huge written out.
-        """
+        """A float, or an exact SymPy expression where the text holds symbols. Raises ValueError: not an expression of this grammar,
+        an unknown name, or a value that is not finite; ModelLimitError: powers of powers, which would be huge written out."""
         tokens = _tokens(text)
         names = _names(tokens, self.functions)
         free = {name for name in names if name not in self.values}
@@ -82,11 +78,7 @@ class Scope:
 
 
 def names_in(text: str) -> set[str]:
-    """The symbols an expression uses.
-
-    Raises:
-        ValueError: not made of numbers, names and signs.
-    """
+    """The symbols an expression uses. Raises ValueError: not made of numbers, names and signs."""
     return _names(_tokens(text))
 
 

@@ -39,11 +39,8 @@ def check_mesh_paths(elements: Iterable[Element], reach: Reach, strict: bool) ->
 
 
 def report_foreign(named: Iterable[tuple[Element, str]], reach: Reach, strict: bool, climb: int = MAX_CLIMB) -> list[Element]:
-    """The elements whose attribute names a file outside the description's folders; they are reported.
-
-    Raises:
-        ModelSecurityError: strict, and an absolute path, a network path, a URI but `package://` and `model://`, too many `..`.
-    """
+    """The elements whose attribute names a file outside the description's folders; they are reported. Raises ModelSecurityError:
+    strict, and an absolute path, a network path, a URI but `package://` and `model://`, too many `..`."""
     reasons = [(x, key, forbidden(x.attributes[key], climb)) for x, key in named if not _within(x.attributes[key], reach)]
     foreign = [found for found in reasons if found[-1]]
     if foreign:

@@ -69,12 +69,8 @@ class Compiled:
 
 
 def compile_source(source: Source, reach: Reach) -> Compiled:
-    """The compiled model.
-
-    Raises:
-        MissingExtraError: MuJoCo is not installed.
-        ModelError: MuJoCo refuses the description; its reason, at the place in the file.
-    """
+    """The compiled model. Raises MissingExtraError: MuJoCo is not installed; ModelError: MuJoCo refuses the description; its
+    reason, at the place in the file."""
     mujoco = _mujoco()
     spec = _asked(source, mujoco.MjSpec.from_string, _with_absolute_models(source, reach))
     spec.modelfiledir = str(reach.folder or "")

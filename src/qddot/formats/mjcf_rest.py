@@ -78,11 +78,7 @@ def _coupling(model: Any, i: int, links: list[str], named: dict) -> Coupling:
 
 
 def report_rest(compiled: Compiled, file: str, strict: bool) -> None:
-    """Name what the model does not hold.
-
-    Raises:
-        ModelValueError: it would change the equations of motion, when strict.
-    """
+    """Name what the model does not hold. Raises ModelValueError: it would change the equations of motion, when strict."""
     for kind, names, rule, fix in _lost_forces(compiled.model):
         place = _place(compiled, file, kind, names)
         rule = f"{rule} of {listed(names)} is not a term of this model" if names else rule

@@ -56,12 +56,7 @@ class Scope:
     open: list[str] = field(default_factory=list)
 
     def lookup(self, name: str) -> Value:
-        """The value of a property.
-
-        Raises:
-            KeyError: there is none.
-            Refused: it is defined by itself.
-        """
+        """The value of a property. Raises KeyError: there is none; Refused: it is defined by itself."""
         if name not in self.properties:
             if self.parent is None:
                 raise KeyError(name)
@@ -112,11 +107,8 @@ class Scope:
         return scope
 
     def macro(self, name: str) -> tuple[Macro, Scope]:
-        """A macro by its name, perhaps within namespaces (`arms.left`), and the scope its own is made in.
-
-        Raises:
-            KeyError: there is none.
-        """
+        """A macro by its name, perhaps within namespaces (`arms.left`), and the scope its own is made in. Raises KeyError: there is
+        none."""
         if found := self._macro(name):
             return found, self
         spaces, _, last = name.rpartition(".")

@@ -70,11 +70,8 @@ class Element:
         return [child for child in self.children if child.tag == tag]
 
     def one(self, tag: str, error: type[ModelError] = ModelValueError) -> Element | None:
-        """The only child of that tag, None if there is none. Copies that say the same are reported by `report_copies`.
-
-        Raises:
-            error: there are two that differ.
-        """
+        """The only child of that tag, None if there is none. Copies that say the same are reported by `report_copies`. Raises
+        `error`: there are two that differ."""
         found = self.all(tag)
         for other in found[1:]:
             if not other.says_the_same(found[0]):
@@ -97,22 +94,14 @@ class Element:
                 warn(rule, place=child.place, element=child.path, fix="keep one")
 
     def need(self, tag: str, error: type[ModelError] = ModelValueError) -> Element:
-        """The only child of that tag.
-
-        Raises:
-            error: there is none, or there are two.
-        """
+        """The only child of that tag. Raises `error`: there is none, or there are two."""
         found = self.one(tag, error)
         if found is None:
             raise error(f"<{tag}> is missing", place=self.place, element=self.path, fix=f"add <{tag} .../>")
         return found
 
     def text(self, attribute: str) -> str:
-        """An attribute as it is written.
-
-        Raises:
-            ModelValueError: it is missing.
-        """
+        """An attribute as it is written. Raises ModelValueError: it is missing."""
         try:
             return self.attributes[attribute]
         except KeyError:
@@ -120,21 +109,15 @@ class Element:
             raise ModelValueError(rule, place=self.place, element=self.path, attribute=attribute, fix="add it") from None
 
     def number(self, attribute: str, default: float | None = None) -> float:
-        """An attribute that is one finite decimal number.
-
-        Raises:
-            ModelValueError: it is not, or it is missing and there is no default.
-        """
+        """An attribute that is one finite decimal number. Raises ModelValueError: it is not, or it is missing and there is no
+        default."""
         if default is not None and attribute not in self.attributes:
             return default
         return self.numbers(attribute, 1)[0]
 
     def numbers(self, attribute: str, *counts: int) -> list[float]:
-        """An attribute that is a list of finite decimal numbers, as many as one of `counts` says.
-
-        Raises:
-            ModelValueError: it is missing, has another count, or a word is not such a number.
-        """
+        """An attribute that is a list of finite decimal numbers, as many as one of `counts` says. Raises ModelValueError: it is
+        missing, has another count, or a word is not such a number."""
         text = self.text(attribute)
         words = WORD.findall(text)
         if len(words) not in counts:
@@ -172,13 +155,8 @@ class Element:
 
 
 def read_bytes(path: str | Path) -> bytes:
-    """The content of a description.
-
-    Raises:
-        OSError: it cannot be read.
-        ModelFormatError: not a regular file, but a FIFO or a device.
-        ModelLimitError: it is larger than any description.
-    """
+    """The content of a description. Raises OSError: it cannot be read; ModelFormatError: not a regular file, but a FIFO or a
+    device; ModelLimitError: it is larger than any description."""
     try:
         return read_whole(path, DESCRIPTION_BYTES)
     except NotAFileError as error:

@@ -126,11 +126,7 @@ class Expr:
 
 
 def number(x: Any) -> float:
-    """A constant of a graph.
-
-    Raises:
-        InputError: a tensor whose gradient would be lost.
-    """
+    """A constant of a graph. Raises InputError: a tensor whose gradient would be lost."""
     if x.__class__ is float:
         return x
     if hasattr(x, "requires_grad"):

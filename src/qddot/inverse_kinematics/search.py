@@ -187,11 +187,7 @@ def result(target: Target, q: np.ndarray, far: np.ndarray) -> Reached:
 
 
 def refuse_unreached(target: Target, found: Reached, starts: int) -> None:
-    """An error that names the first pose that was not reached, and what is left of it.
-
-    Raises:
-        ConvergenceError: there is one.
-    """
+    """An error that names the first pose that was not reached, and what is left of it. Raises ConvergenceError: there is one."""
     missed = np.flatnonzero(~found.reached)
     if not len(missed):
         return

@@ -69,11 +69,8 @@ class Solutions:
 
 
 def solutions(target: Target, start: np.ndarray, starts: int, seed: int) -> Solutions:
-    """All configurations for each pose; joints that are held stay where `start` (nq,) has them.
-
-    Raises:
-        InputError: more joints may move than rows are asked for, so there is no end of solutions.
-    """
+    """All configurations for each pose; joints that are held stay where `start` (nq,) has them. Raises InputError: more joints may
+    move than rows are asked for, so there is no end of solutions."""
     refuse_endless(target)
     wrist = spherical_wrist(target.evaluate, target.frame) if len(target.rows) == 6 and target.moving.all() else None
     if wrist is not None:

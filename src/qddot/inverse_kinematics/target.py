@@ -72,12 +72,8 @@ def as_target(
     hold: Sequence[str] | str,
     tolerance: float,
 ) -> Target:
-    """The target a user means. Variables of the robot are as described.
-
-    Raises:
-        InputError: no poses (..., 4, 4) or positions (..., 3); a robot whose description closes loops; no joint left to move.
-        UnknownNameError: no such frame, row or joint.
-    """
+    """The target a user means. Variables of the robot are as described. Raises InputError: no poses (..., 4, 4) or positions (...,
+    3); a robot whose description closes loops; no joint left to move; UnknownNameError: no such frame, row or joint."""
     evaluate = evaluate.as_described
     model = evaluate.model
     if model.constraints:
@@ -151,11 +147,8 @@ def as_count(starts: Any) -> int:
 
 
 def as_start(target: Target, start: Any, hold: Sequence[str] | str, *, one: bool = False) -> np.ndarray | None:
-    """The start (..., nq) a user means, put within the limits if these are kept.
-
-    Raises:
-        InputError: another shape, or none where joints are held.
-    """
+    """The start (..., nq) a user means, put within the limits if these are kept. Raises InputError: another shape, or none where
+    joints are held."""
     if start is None:
         if len(hold):
             raise InputError("hold needs start=q, the configuration in which these joints stay")

@@ -297,11 +297,8 @@ def exponential(A: Any) -> Any:
 
 
 def refuse_dry_rest(robot: Robot, qd: np.ndarray) -> None:
-    """Dry friction has a step at rest, and no slope there.
-
-    Raises:
-        SingularityError: a shaft with dry friction that is not smoothed stands still in some state.
-    """
+    """Dry friction has a step at rest, and no slope there. Raises SingularityError: a shaft with dry friction that is not smoothed
+    stands still in some state."""
     for body in robot.model.bodies:
         if body.drive.friction.sticks and not np.abs(qd[..., list(body.columns)]).min(initial=np.inf) > 0:
             raise SingularityError(

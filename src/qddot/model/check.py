@@ -41,11 +41,7 @@ def warn(rule: str, *, place: Place | None = None, element: str = "", text: str 
 
 
 def doubt(rule: str, strict: bool, *, place: Place | None = None, element: str = "", fix: str = "") -> None:
-    """Something that is kept with a warning.
-
-    Raises:
-        ModelValueError: strict.
-    """
+    """Something that is kept with a warning. Raises ModelValueError: strict."""
     if strict:
         raise ModelValueError(rule, place=place, element=element, fix=fix)
     warn(rule, place=place, element=element, fix=f"kept; {fix}" if fix else "kept")

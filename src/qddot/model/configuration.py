@@ -29,11 +29,7 @@ def home(mechanism: Mechanism, lower: np.ndarray, upper: np.ndarray) -> np.ndarr
 
 
 def batch_shape(size: int | tuple[int, ...] | None) -> tuple[int, ...]:
-    """The leading shape that is meant.
-
-    Raises:
-        InputError: not a whole number or a tuple of them.
-    """
+    """The leading shape that is meant. Raises InputError: not a whole number or a tuple of them."""
     shape = () if size is None else (size,) if isinstance(size, (int, np.integer)) else size
     whole = isinstance(shape, Sequence) and all(isinstance(n, (int, np.integer)) and n >= 0 for n in shape)
     if not whole or isinstance(size, bool):
@@ -73,11 +69,7 @@ def rate(mechanism: Mechanism, q: np.ndarray, v: np.ndarray) -> np.ndarray:
 
 
 def normalized(mechanism: Mechanism, q: np.ndarray) -> np.ndarray:
-    """q (..., nq) with its quaternions made unit.
-
-    Raises:
-        InputError: a quaternion is zero.
-    """
+    """q (..., nq) with its quaternions made unit. Raises InputError: a quaternion is zero."""
     if mechanism.nq == mechanism.nv:
         return q
     q = q.copy()

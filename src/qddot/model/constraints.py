@@ -85,11 +85,7 @@ Constraint = Connect | Weld | Coupling
 
 
 def check_constraints(constraints: Sequence[Constraint], links: Collection[str], joints: Collection[str]) -> None:
-    """Every link and joint that a constraint names is there.
-
-    Raises:
-        ModelReferenceError: it is not.
-    """
+    """Every link and joint that a constraint names is there. Raises ModelReferenceError: it is not."""
     for constraint in constraints:
         if isinstance(constraint, Coupling):
             kind, known, named = "joint", joints, (constraint.joint, constraint.leader)

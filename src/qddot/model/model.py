@@ -97,11 +97,8 @@ class Model:
 
     @cached_property
     def mechanism(self) -> Mechanism:
-        """Moving bodies with fixed joints lumped: what the algorithms see.
-
-        Raises:
-            ModelValueError: a power of a number of the description overflows.
-        """
+        """Moving bodies with fixed joints lumped: what the algorithms see. Raises ModelValueError: a power of a number of the
+        description overflows."""
         try:
             return lower(self)
         except OverflowError:
@@ -153,11 +150,8 @@ class Model:
         return self.copy(links=(Link(world), *self.links), joints=(joint, *self.joints))
 
     def subs(self, values: dict) -> Model:
-        """Symbols replaced by numbers or expressions, all at once; the result is checked like a new description.
-
-        Raises:
-            ModelValueError: a value that is no number or expression, or that makes the robot impossible.
-        """
+        """Symbols replaced by numbers or expressions, all at once; the result is checked like a new description. Raises
+        ModelValueError: a value that is no number or expression, or that makes the robot impossible."""
         try:
             numbers = {symbol: as_scalar(value) for symbol, value in values.items()}
             model = self.map(lambda x: as_scalar(x.subs(numbers, simultaneous=True)) if is_symbolic(x) else x)
@@ -177,11 +171,8 @@ class Model:
 
     @property
     def tip(self) -> str:
-        """The frame meant where none is named: a tool that was added, or the only frame at the end of the only chain.
-
-        Raises:
-            InputError: there are several ends.
-        """
+        """The frame meant where none is named: a tool that was added, or the only frame at the end of the only chain. Raises
+        InputError: there are several ends."""
         if self.end is not None:
             return self.end
         inner = {joint.parent for joint in self.joints} | {frame.link for frame in self.frames}
@@ -224,21 +215,13 @@ class Unknown:
 
 
 def refuse_open_symbols(model: Model, field: Field) -> None:
-    """Numbers are wanted of a model that holds symbols.
-
-    Raises:
-        UnboundSymbolError: so it is.
-    """
+    """Numbers are wanted of a model that holds symbols. Raises UnboundSymbolError: so it is."""
     if not getattr(field, "symbolic", False):
         refuse_symbols(model)
 
 
 def refuse_symbols(model: Model) -> None:
-    """No symbols where numbers are wanted.
-
-    Raises:
-        UnboundSymbolError: the model holds some.
-    """
+    """No symbols where numbers are wanted. Raises UnboundSymbolError: the model holds some."""
     if model.symbols:
         names = ", ".join(sorted(map(str, model.symbols)))
         raise UnboundSymbolError(f"{model.name} still holds the symbols {names}: give them values with robot.subs({{...}})")

@@ -64,12 +64,7 @@ def carrier(model: Model, frame: str) -> tuple[str, Transform]:
 
 
 def known(kind: str, name: str, names: Iterable[str]) -> None:
-    """Refuse what is not one of the names.
-
-    Raises:
-        InputError: it is no text.
-        UnknownNameError: there is none of that name.
-    """
+    """Refuse what is not one of the names. Raises InputError: it is no text; UnknownNameError: there is none of that name."""
     if not isinstance(name, str):
         raise InputError(f"{name!r} is not the name of a {kind}: give a text")
     if name not in names:

@@ -102,11 +102,8 @@ def snapped(thing: Thing) -> Thing:
 
 
 def from_matrix(matrix: Sequence[Sequence[Scalar]] | np.ndarray) -> Transform:
-    """A pose from a 4 x 4 homogeneous matrix.
-
-    Raises:
-        ValueError: not a rigid motion: `|R^T R - I|` above the tolerance, a reflection, or a wrong last row.
-    """
+    """A pose from a 4 x 4 homogeneous matrix. Raises ValueError: not a rigid motion: `|R^T R - I|` above the tolerance, a
+    reflection, or a wrong last row."""
     rows = [[as_scalar(x) for x in row] for row in matrix]
     if len(rows) != 4 or any(len(row) != 4 for row in rows):
         raise ValueError(f"a pose is a 4 x 4 matrix, got {len(rows)} rows")

@@ -23,12 +23,8 @@ def is_symbolic(x: object) -> bool:
 
 
 def as_scalar(x: Any) -> Scalar:
-    """A float, or the SymPy expression itself (its value, if it has no free symbol).
-
-    Raises:
-        TypeError: neither a real number nor a SymPy expression (strings and booleans are not numbers).
-        ValueError: not finite.
-    """
+    """A float, or the SymPy expression itself (its value, if it has no free symbol). Raises TypeError: neither a real number nor a
+    SymPy expression (strings and booleans are not numbers); ValueError: not finite."""
     if getattr(x, "is_open", False):
         return x
     if is_symbolic(x):

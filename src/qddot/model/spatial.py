@@ -337,11 +337,7 @@ def map_scalars(f: Callable[[Scalar], Scalar], thing: Any) -> Any:
 
 
 def vec(values: Iterable[Scalar]) -> Vec:
-    """A vector from three numbers.
-
-    Raises:
-        ValueError: not three finite numbers or expressions.
-    """
+    """A vector from three numbers. Raises ValueError: not three finite numbers or expressions."""
     if not isinstance(values, Iterable):
         raise ValueError("three numbers are needed, there is one")
     numbers = [as_scalar(x) for x in values]

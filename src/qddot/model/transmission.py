@@ -95,12 +95,8 @@ def is_list(value: object) -> bool:
 
 
 def check_transmissions(transmissions: Sequence[Transmission], single: Collection[str], joints: Sequence[str]) -> None:
-    """Every joint they name has a coordinate of its own, and no two motors share a name.
-
-    Raises:
-        ModelReferenceError: no such joint, or one that follows another or has several coordinates.
-        ModelValueError: a name twice.
-    """
+    """Every joint they name has a coordinate of its own, and no two motors share a name. Raises ModelReferenceError: no such joint,
+    or one that follows another or has several coordinates; ModelValueError: a name twice."""
     motors = [name for x in transmissions for name in x.motors]
     for x in transmissions:
         for name in x.joints:

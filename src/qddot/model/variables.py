@@ -43,12 +43,8 @@ class Variable(NamedTuple):
 
 
 def variable(model: Model, name: str) -> Variable:
-    """The numbers of a robot that go by a name.
-
-    Raises:
-        UnknownNameError: no such link, joint or number.
-        InputError: it is a symbol, or cannot vary.
-    """
+    """The numbers of a robot that go by a name. Raises UnknownNameError: no such link, joint or number; InputError: it is a symbol,
+    or cannot vary."""
     if not isinstance(name, str):
         raise InputError(f"with_variable takes names such as 'payload' or 'link3.mass', not {as_written(name)}")
     values = numbers_of(model, name)

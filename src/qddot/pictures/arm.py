@@ -238,11 +238,7 @@ class Arm:
     # around it ---------------------------------------------------------------------------------------------------------------
 
     def axes(self, ax: Any, points: np.ndarray) -> Any:
-        """Axes as given, or those of a new figure for these points (k, 3).
-
-        Raises:
-            InputError: a flat `ax` for a robot in space.
-        """
+        """Axes as given, or those of a new figure for these points (k, 3). Raises InputError: a flat `ax` for a robot in space."""
         if self.view is None:
             return one(ax, space=True, size=(8, 7.2) if self.names else (6.4, 5.6))
         wide, high = np.ptp(self.page(points), axis=0) + 0.3 * self.reach

@@ -62,11 +62,7 @@ def color(role: str) -> str:
 
 
 def pyplot() -> Any:
-    """The module.
-
-    Raises:
-        MissingExtraError: matplotlib is not installed.
-    """
+    """The module. Raises MissingExtraError: matplotlib is not installed."""
     try:
         import matplotlib.pyplot as plt
     except ImportError:
@@ -91,11 +87,8 @@ def looking_so() -> Iterator[Any]:
 
 
 def one(ax: Axes | None, *, space: bool = False, size: tuple[float, float] = (6.4, 4.8)) -> Any:
-    """The axes to draw in, flat or in space: those given, or of a new figure.
-
-    Raises:
-        InputError: an `ax` that is none, or of the other kind.
-    """
+    """The axes to draw in, flat or in space: those given, or of a new figure. Raises InputError: an `ax` that is none, or of the
+    other kind."""
     if ax is None:
         with looking_so() as plt:
             return plt.figure(figsize=size, layout="constrained").add_subplot(projection="3d" if space else None)
@@ -120,11 +113,8 @@ class Panels(np.ndarray):
 
 
 def panels(ax: Any, count: int, *, size: tuple[float, float], sharex: bool = True) -> Panels:
-    """Axes (count,) above each other that share their time (`sharex`): those given, or of a new figure.
-
-    Raises:
-        InputError: `ax` holds another number of axes.
-    """
+    """Axes (count,) above each other that share their time (`sharex`): those given, or of a new figure. Raises InputError: `ax`
+    holds another number of axes."""
     if ax is None:
         with looking_so() as plt:
             return plt.subplots(count, 1, sharex=sharex, squeeze=False, figsize=size, layout="constrained")[1][:, 0].view(Panels)

@@ -60,11 +60,8 @@ class Adaptive:
         return np.broadcast_to(self.torque(t, q, qd), qd.shape)
 
     def solve(self, q: np.ndarray, qd: np.ndarray, times: np.ndarray, method: str, rtol: float, atol: float) -> Iterator[Moment]:
-        """The states at `times`, or until a terminal event.
-
-        Raises:
-            IntegrationError: the motion diverges, the solver's step vanishes, or events come without end.
-        """
+        """The states at `times`, or until a terminal event. Raises IntegrationError: the motion diverges, the solver's step
+        vanishes, or events come without end."""
         from scipy.integrate import solve_ivp
 
         t, n, last = float(times[0]), 1, float(times[-1])

@@ -188,12 +188,8 @@ class Passage:
     def go(
         self, t: float, q: np.ndarray, qd: np.ndarray, end: float, accelerate: Accelerate, motion: tuple = (), leave: float = np.inf
     ) -> tuple[float, np.ndarray, np.ndarray]:
-        """t, q and qd at `end`, or as soon as sigma has grown to `leave`.
-
-        Raises:
-            SingularityError: nothing leads across.
-            FloatingPointError: the motion has run away.
-        """
+        """t, q and qd at `end`, or as soon as sigma has grown to `leave`. Raises SingularityError: nothing leads across;
+        FloatingPointError: the motion has run away."""
         dynamics, regular = self.regularity.dynamics.at(motion), self.regularity
         series = self.across.get((motion, t))
         if series is not None and not np.array_equal(series.at(self.robot, t)[0], q):

@@ -83,11 +83,7 @@ class Dynamics:
         return self.robot._evaluate(quantity, inputs, self.options)
 
     def accelerate(self, t: float, q: np.ndarray, qd: np.ndarray, tau: np.ndarray) -> np.ndarray:
-        """qdd (..., nv).
-
-        Raises:
-            FloatingPointError: the state has run away.
-        """
+        """qdd (..., nv). Raises FloatingPointError: the state has run away."""
         refuse_run_away(q, qd)
         if self.constraints is not None:
             return self.constrained(t, q, qd, tau)[0]
@@ -127,12 +123,8 @@ class Dynamics:
         return q
 
     def settle(self, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Back onto the constraints, from which rounding and truncation lead away.
-
-        Raises:
-            FloatingPointError: the state has run away.
-            ConvergenceError: there is no way back.
-        """
+        """Back onto the constraints, from which rounding and truncation lead away. Raises FloatingPointError: the state has run
+        away; ConvergenceError: there is no way back."""
         if self.constraints is None:
             return q, qd
         refuse_run_away(q, qd)

@@ -174,11 +174,8 @@ def simulate_electric(
     run: Callable[..., Trajectory],
     **options: Any,
 ) -> ElectricTrajectory:
-    """See `Robot.simulate`; `run` simulates a robot under joint forces.
-
-    Raises:
-        InputError: no motor, an unknown model, a step too long for a circuit.
-    """
+    """See `Robot.simulate`; `run` simulates a robot under joint forces. Raises InputError: no motor, an unknown model, a step too
+    long for a circuit."""
     from qddot.simulate.simulate import ADAPTIVE, inertial_parameters, sample_times, start
 
     motors = Motors.of(robot)

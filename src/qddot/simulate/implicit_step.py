@@ -47,11 +47,8 @@ class ImplicitStep:
         self.evaluate, self.constraints = evaluate, constraints
 
     def __call__(self, inputs: Inputs, parts: int = PARTS) -> Solution:
-        """q1, p1 and qd1 from q, p, tau, dt and perhaps parameters, each with the same leading dimensions.
-
-        Raises:
-            FloatingPointError: there is no solution, however short the parts of the step.
-        """
+        """q1, p1 and qd1 from q, p, tau, dt and perhaps parameters, each with the same leading dimensions. Raises
+        FloatingPointError: there is no solution, however short the parts of the step."""
         batch = inputs["q"].shape[:-1]
         flat = {name: x.reshape(-1, x.shape[-1]) for name, x in inputs.items()}
         with np.errstate(all="ignore"):

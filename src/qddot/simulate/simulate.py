@@ -209,11 +209,7 @@ def sample_times(t: Any, step: float) -> np.ndarray:
 
 
 def refuse_too_many(steps: float) -> int:
-    """The number of steps, at least one.
-
-    Raises:
-        InputError: more than anybody can wait for.
-    """
+    """The number of steps, at least one. Raises InputError: more than anybody can wait for."""
     if steps > MOST_STEPS:
         raise InputError(f"{steps:.3g} steps are over the limit of {MOST_STEPS:.0e}: take longer ones, or simulate piece by piece")
     return max(int(steps), 1)

@@ -135,11 +135,8 @@ class Sampled:
 
 
 def as_real(value: Any, what: str) -> np.ndarray:
-    """Array of the real numbers that a caller gave.
-
-    Raises:
-        InputError: text, complex numbers, rows of different lengths and the like.
-    """
+    """Array of the real numbers that a caller gave. Raises InputError: text, complex numbers, rows of different lengths and the
+    like."""
     try:
         array = np.asarray(value)
     except (ValueError, TypeError, RuntimeError) as error:

@@ -144,11 +144,8 @@ class Letters:
 
 
 def check_quaternions(equations: RobotInLetters, q: Any) -> None:
-    """Refuse quaternions in q (..., nq) that are not unit, as the compiled quantities do.
-
-    Raises:
-        InputError: the length of one is not 1.
-    """
+    """Refuse quaternions in q (..., nq) that are not unit, as the compiled quantities do. Raises InputError: the length of one is
+    not 1."""
     for joint in equations.model.mechanism.coordinates:
         if joint.parts[0].quaternion:
             with_unit_quaternion(np.asarray(q, dtype=float), joint.name, joint.q.start)

@@ -63,11 +63,7 @@ class Forward:
 
     @cached_property
     def h(self) -> Form:
-        """`C qd + g + friction + springs` (nv,).
-
-        Raises:
-            InputError: friction grows with the load, which depends on qdd.
-        """
+        """`C qd + g + friction + springs` (nv,). Raises InputError: friction grows with the load, which depends on qdd."""
         eq = self.equations
         if eq.alphabet.loads:
             raise InputError("friction grows with the load on a joint, and that with qdd: there is no closed form of qdd")
@@ -76,12 +72,8 @@ class Forward:
 
     @cached_property
     def qdd(self) -> Form:
-        """`M^-1 (tau - h)` (nv,), ratios of polynomials.
-
-        Raises:
-            InputError: more than three joints: take `steps`.
-            SingularityError: the mass matrix is singular at every q.
-        """
+        """`M^-1 (tau - h)` (nv,), ratios of polynomials. Raises InputError: more than three joints: take `steps`; SingularityError:
+        the mass matrix is singular at every q."""
         n = self.equations.nv
         if n > LARGEST:
             raise InputError(
@@ -163,11 +155,7 @@ def linearized(eq: Equations, q: Any, qd: Any, qdd: Any) -> LinearForms:
 
 
 def inverse(M: np.ndarray) -> tuple[np.ndarray, Any]:
-    """(B, d) with `M^-1 = B / d`.
-
-    Raises:
-        SingularityError: M is singular.
-    """
+    """(B, d) with `M^-1 = B / d`. Raises SingularityError: M is singular."""
     B, d = adjugate(M)
     if not d:
         raise SingularityError("the mass matrix is singular here: some motion of the joints moves no mass")

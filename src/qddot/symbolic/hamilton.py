@@ -86,11 +86,8 @@ class Hamilton:
     # what they are made of ------------------------------------------------------------------------------------------------
 
     def _at_velocities(self, x: Any) -> Any:
-        """A friction torque with `qd = M^-1 p`.
-
-        Raises:
-            InputError: it depends on the sign of a velocity, which is none of momenta alone.
-        """
+        """A friction torque with `qd = M^-1 p`. Raises InputError: it depends on the sign of a velocity, which is none of momenta
+        alone."""
         if any(self.equations.alphabet.ring.generators[i].kind == "sign" for i in x.letters()):
             raise InputError("dry friction depends on the signs of velocities, and these have no letters in momenta")
         value = {self.equations.letter(f"qd{c + 1}"): v for c, v in enumerate(self.qd.entries)}

@@ -22,12 +22,8 @@ STATES = 3
 def derive(
     system: System, method: str = "lagrange", *, notation: str = "qddot", digits: int | None = None, full: bool = False
 ) -> Derivation:
-    """See `System.derive`.
-
-    Raises:
-        InputError: another method than Lagrange's, or energies without a canonical form.
-        DerivationError: a step disagrees with the kernels.
-    """
+    """See `System.derive`. Raises InputError: another method than Lagrange's, or energies without a canonical form;
+    DerivationError: a step disagrees with the kernels."""
     if method != "lagrange":
         raise InputError(f"method={method!r}: a System has energies and no links, so Lagrange's is the way")
     check_notation(notation, map(str, system.symbols), system.nq)
@@ -129,10 +125,6 @@ class Steps:
         return Step("The equations of motion", prose, equations, checks)
 
     def check(self, what: str, form: Form, expected: Callable[..., Any]) -> Check:
-        """A closed form against the kernels.
-
-        Raises:
-            DerivationError: they differ.
-        """
+        """A closed form against the kernels. Raises DerivationError: they differ."""
         values = ((form.evaluate(state[0], state[1], state[2], self.drawn), expected(*state)) for state in self.states)
         return compared(what, [(np.asarray(a), np.asarray(b)) for a, b in values])

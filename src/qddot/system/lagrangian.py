@@ -152,13 +152,8 @@ class Lagrangian:
     # does it make sense? --------------------------------------------------------------------------------------------------
 
     def check(self) -> None:
-        """Refuse what has no equations of motion.
-
-        Raises:
-            InputError: a velocity that T does not have, one of higher power than two, a potential with a velocity, an open
-            function.
-            SingularityError: the mass matrix is singular at every q.
-        """
+        """Refuse what has no equations of motion. Raises InputError: a velocity that T does not have, one of higher power than two,
+        a potential with a velocity, an open function; SingularityError: the mass matrix is singular at every q."""
         parts = {"T": self.T, "V": self.V, "dissipation": self.D} | {
             f"the force on {name}": x for name, x in zip(self.names, self.Q)
         }

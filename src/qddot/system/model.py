@@ -76,12 +76,8 @@ class SystemModel(Model):
 
     @cached_property
     def variables(self) -> tuple[Variable, ...]:
-        """Symbols that are given a number in each call.
-
-        Raises:
-            UnknownNameError: no such symbol.
-            InputError: one without a value, or one that stands in a constraint.
-        """
+        """Symbols that are given a number in each call. Raises UnknownNameError: no such symbol; InputError: one without a value,
+        or one that stands in a constraint."""
         known = {s.name: x for s, x in self.values.items()}
         for name in self.open:
             if name not in known and name in map(str, self.symbols):

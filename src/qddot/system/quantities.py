@@ -128,11 +128,7 @@ def held_step(model: LiftedSystem, q: Scalars, qd: Scalars, tau: Scalars, slidin
 
 
 def force(model: LiftedSystem, q: Scalars, qd: Scalars, C: Matrix) -> list[Scalar]:
-    """`dL/dq - dD/dqd + Q`.
-
-    Raises:
-        InputError: momenta at rest, which the implicit step does not know.
-    """
+    """`dL/dq - dD/dqd + Q`. Raises InputError: momenta at rest, which the implicit step does not know."""
     found = model.source.lagrangian
     if any(x != 0 for x in found.b):
         raise InputError('method="variational" needs a T without terms linear in the velocities: use "rk4"')

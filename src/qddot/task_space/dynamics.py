@@ -166,12 +166,8 @@ class TaskSpace:
 
 
 def task_space(robot: Robot, q: Any, qd: Any, task: Task, damping: float | None) -> TaskSpace:
-    """Dynamics at a frame, from one kernel; of tensors, one operation a quantity.
-
-    Raises:
-        SingularityError: the rows are dependent in a state, or the mass matrix is not positive definite. In tensors these states
-            have no numbers.
-    """
+    """Dynamics at a frame, from one kernel; of tensors, one operation a quantity. Raises SingularityError: the rows are dependent
+    in a state, or the mass matrix is not positive definite. In tensors these states have no numbers."""
     evaluate, nv, damping = robot._evaluate, robot.nv, checked(damping)
     refuse_load_friction(evaluate)
     if damping is None:
@@ -215,10 +211,7 @@ def task_space(robot: Robot, q: Any, qd: Any, task: Task, damping: float | None)
 
 def as_given(evaluate: Evaluator, name: str, value: Any, size: int, other: str, like: Any) -> Any:
     """An array (..., size) as a caller gave it: NumPy's are looked at, those of another library must be of the kind of `like`.
-
-    Raises:
-        InputError: another shape, or arrays of two libraries.
-    """
+    Raises InputError: another shape, or arrays of two libraries."""
     if library_of(value) is None and library_of(like) is None:
         return evaluate.configuration(name, value) if name == "q" else as_array(name, value, (size,))
     if library_of(value) != library_of(like):

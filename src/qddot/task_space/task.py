@@ -50,12 +50,8 @@ def positions_in_reach(model: Model) -> tuple[str, ...]:
 def choose(
     evaluate: Evaluator, frame: str | None, reference: str, rows: Sequence[str] | str | None, coordinates: str | None = None
 ) -> Task:
-    """The task a user means.
-
-    Raises:
-        UnknownNameError: no such frame, row or coordinates.
-        InputError: no row, one named twice, or coordinates with a reference of their own.
-    """
+    """The task a user means. Raises UnknownNameError: no such frame, row or coordinates; InputError: no row, one named twice, or
+    coordinates with a reference of their own."""
     frame = evaluate.model.tip if frame is None else frame
     if coordinates is None:
         known, quantity, options = TWIST, "jacobian", {"frame": frame, "reference": reference}

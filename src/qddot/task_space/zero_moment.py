@@ -37,11 +37,7 @@ def zero_moment_point(robot: Robot, q: Any, qd: Any, qdd: Any, point: Any, norma
 
 
 def ground(model: Model, point: Any, normal: Any) -> tuple[tuple[float, ...], ...]:
-    """A point of the ground, its unit normal, and the robot's weight, N.
-
-    Raises:
-        InputError: no point, or no direction.
-    """
+    """A point of the ground, its unit normal, and the robot's weight, N. Raises InputError: no point, or no direction."""
     o, n = as_array("point", point, (3,)), as_array("normal", normal, (3,))
     length = np.linalg.norm(n)
     if n.ndim != 1 or o.ndim != 1 or not length > 0:

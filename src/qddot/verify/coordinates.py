@@ -23,11 +23,7 @@ class Driven(NamedTuple):
 
 
 def driven_joints(model: Model) -> list[Driven]:
-    """Every joint that moves.
-
-    Raises:
-        Untranslated: planar, spherical and helical joints, or a joint with another rate.
-    """
+    """Every joint that moves. Raises Untranslated: planar, spherical and helical joints, or a joint with another rate."""
     owners = {c.name: c for c in model.mechanism.coordinates}
     found = []
     for joint in model.joints:

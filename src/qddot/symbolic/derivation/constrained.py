@@ -21,12 +21,8 @@ AMA = r"\left(A M^{-1} A^{\mathsf T}\right)^{-1}"
 
 
 def constrained_steps(s: Subject, constraints: Sequence[Constraint]) -> list[Step]:
-    """All steps, after those of the open tree.
-
-    Raises:
-        InputError: a constraint has no closed form.
-        DerivationError: a step disagrees with the compiled constraints.
-    """
+    """All steps, after those of the open tree. Raises InputError: a constraint has no closed form; DerivationError: a step
+    disagrees with the compiled constraints."""
     found = constrained(s.model, s.equations.exact_model.symbolic, constraints)
     return Steps(s, found).all()
 
@@ -202,11 +198,7 @@ class Steps:
         ]
 
     def check(self, what: str, form: Form, expected: Callable[[State], Any]) -> Check:
-        """A closed form against numbers from elsewhere.
-
-        Raises:
-            DerivationError: they differ.
-        """
+        """A closed form against numbers from elsewhere. Raises DerivationError: they differ."""
         return compared(what, [(self.values(form, at), np.asarray(expected(at))) for at in self.s.states])
 
 

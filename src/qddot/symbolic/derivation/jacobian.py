@@ -20,11 +20,7 @@ NAMED_ZEROS = 9  # symbols that vanish are named one by one up to here
 
 
 def jacobian(s: Subject) -> list[Step]:
-    """All steps.
-
-    Raises:
-        InputError: the robot has joints whose qd is not the rate of q.
-    """
+    """All steps. Raises InputError: the robot has joints whose qd is not the rate of q."""
     s.needs_coordinates("jacobian")
     pairs = {x.number: jacobians(s, x) for x in s.links}
     spins = [spin_column(s, x, pairs[x.parent][1] if x.parent else np.zeros((3, s.nv))) for x in s.shafts]

@@ -28,11 +28,7 @@ from qddot.symbolic.form import Form
 
 
 def lagrange(s: Subject) -> list[Step]:
-    """All steps.
-
-    Raises:
-        InputError: the robot has joints whose qd is not the rate of q.
-    """
+    """All steps. Raises InputError: the robot has joints whose qd is not the rate of q."""
     s.needs_coordinates("lagrange")
     motion = Motions(s)
     kinetic = kinetic_energies(s, motion)

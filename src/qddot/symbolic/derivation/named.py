@@ -59,11 +59,8 @@ class Named:
         return map_scalars(self, x) if isinstance(x, tuple) else x
 
     def form(self, entries: Any, means: Any) -> Form:
-        """Entries of this ring as a form, which with every letter replaced by its meaning must be `means`.
-
-        Raises:
-            DerivationError: it is not.
-        """
+        """Entries of this ring as a form, which with every letter replaced by its meaning must be `means`. Raises DerivationError:
+        it is not."""
         form = Form(self.home, entries)
         target = Form(self.equations, means)
         expanded = np.vectorize(self._expanded, otypes=[object])(form.entries)

@@ -18,12 +18,7 @@ class LatexError(QddotError):
 
 
 def pdf(latex: str) -> bytes:
-    """The document as a PDF file.
-
-    Raises:
-        MissingProgramError: no LaTeX is installed.
-        LatexError: it fails, with what it said.
-    """
+    """The document as a PDF file. Raises MissingProgramError: no LaTeX is installed; LatexError: it fails, with what it said."""
     program = next(filter(shutil.which, PROGRAMS), None)
     if program is None:
         raise MissingProgramError(

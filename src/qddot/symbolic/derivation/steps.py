@@ -198,12 +198,8 @@ class Derivation:
         return framed(self.html(), height=FRAME)
 
     def save(self, path: str | Path) -> Path:
-        """Write a file: Markdown, LaTeX, HTML or PDF by its suffix (.md, .tex, .html, .pdf).
-
-        Raises:
-            InputError: another suffix.
-            MissingProgramError: a PDF, where no LaTeX is installed.
-        """
+        """Write a file: Markdown, LaTeX, HTML or PDF by its suffix (.md, .tex, .html, .pdf). Raises InputError: another suffix;
+        MissingProgramError: a PDF, where no LaTeX is installed."""
         from qddot.symbolic.derivation.pdf import pdf
 
         path = file_path("path", path)

@@ -86,11 +86,8 @@ Pairs = Sequence[tuple[np.ndarray, np.ndarray]]
 
 
 def compared(what: str, pairs: Pairs, against: str = KERNELS, scale: float = 1.0, tolerance: float = TOLERANCE) -> Check:
-    """Numbers of a derivation beside those from elsewhere, state by state.
-
-    Raises:
-        DerivationError: they differ by more than a part of the largest, or of `scale`.
-    """
+    """Numbers of a derivation beside those from elsewhere, state by state. Raises DerivationError: they differ by more than a part
+    of the largest, or of `scale`."""
     scale = max([scale, *(abs(x).max() for pair in pairs for x in pair if x.size)])
     worst = max((abs(a - b).max() / scale for a, b in pairs if a.size and scale), default=0.0)
     if not worst <= tolerance:
@@ -212,11 +209,7 @@ class Subject:
         scale: float = 0.0,
         tolerance: float = TOLERANCE,
     ) -> Check:
-        """Closed forms against numbers from elsewhere.
-
-        Raises:
-            DerivationError: they differ.
-        """
+        """Closed forms against numbers from elsewhere. Raises DerivationError: they differ."""
         pairs = [(x, np.asarray(expected(s), dtype=float)) for x, s in zip(self.values(entries), self.states)]
         return compared(what, pairs, against, scale, tolerance)
 
@@ -224,11 +217,7 @@ class Subject:
         return self.check(what, entries, lambda s: self.kernel(quantity, s, **options), scale=scale)
 
     def agree(self, what: str, entries: Any, form: Form) -> None:
-        """Exactly, in the ring.
-
-        Raises:
-            DerivationError: they do not.
-        """
+        """Exactly, in the ring. Raises DerivationError: they do not."""
         if not self.form(entries) == form:
             raise DerivationError(f"{what} of this derivation is not that of the equations of motion")
 
@@ -299,11 +288,8 @@ class Subject:
 
 
 def drawn(model: Model, rng: np.random.Generator, given: Mapping[str, float]) -> tuple[dict[str, float], Model]:
-    """Values of the symbols with which the model is a robot, and that robot; some of them given.
-
-    Raises:
-        InputError: none were found.
-    """
+    """Values of the symbols with which the model is a robot, and that robot; some of them given. Raises InputError: none were
+    found."""
     drives = [*(joint.drive for joint in model.joints), *(drive for x in model.transmissions for drive in x.drives)]
     used = lambda name: {s for d in drives if d for s in symbols_in(*pair(getattr(d, name)))}  # noqa: E731
     held, shared = used("static") - used("coulomb"), used("load_friction")

@@ -112,11 +112,8 @@ def normal(name: str) -> str:
 
 
 def check_notation(notation: str, symbols: Iterable[str], coordinates: int) -> None:
-    """Whether there is such a notation, and a robot with these symbols can be written in it.
-
-    Raises:
-        InputError: there is not, or joint variables would be written as one of the symbols.
-    """
+    """Whether there is such a notation, and a robot with these symbols can be written in it. Raises InputError: there is not, or
+    joint variables would be written as one of the symbols."""
     word("notation", notation, BOOKS)
     variable = NOTATIONS[notation].variable
     numbers = {str(i + 1) for i in range(coordinates)}

@@ -223,11 +223,8 @@ class Alphabet:
         return total[0], total[1] if ratio > 0 else -total[1]
 
     def sign(self, x: Scalar) -> Scalar:
-        """Sign of a number, or of a multiple of what has a letter for its sign: plus or minus this letter.
-
-        Raises:
-            NotPolynomialError: of anything else.
-        """
+        """Sign of a number, or of a multiple of what has a letter for its sign: plus or minus this letter. Raises
+        NotPolynomialError: of anything else."""
         if not isinstance(x, Poly) or x.is_constant:
             number = x.value if isinstance(x, Poly) else x
             return int(number > 0) - int(number < 0)
@@ -264,11 +261,7 @@ class Alphabet:
         self.softened = dict(zip((i for i, g in enumerate(self.ring.generators) if g.kind == "soft"), roots))
 
     def inverse_fourth_root(self, x: Scalar) -> Poly:
-        """Inverse fourth root of what has a letter for it.
-
-        Raises:
-            NotPolynomialError: of anything else.
-        """
+        """Inverse fourth root of what has a letter for it. Raises NotPolynomialError: of anything else."""
         for i, known in self.softened.items():
             if known == x:
                 return self.ring.letters[i]
@@ -343,11 +336,8 @@ class Alphabet:
         return total
 
     def time_derivative(self, p: Poly) -> Poly:
-        """Along the motion: `sum dp/dq_i qd_i + dp/dqd_i qdd_i`.
-
-        Raises:
-            NotPolynomialError: it depends on something whose rate has no letter, such as an acceleration.
-        """
+        """Along the motion: `sum dp/dq_i qd_i + dp/dqd_i qdd_i`. Raises NotPolynomialError: it depends on something whose rate has
+        no letter, such as an acceleration."""
         for i in p.letters():
             if self.ring.generators[i].kind in RATELESS:
                 raise NotPolynomialError(f"there is no letter for the rate of {self.ring.generators[i].name}")
@@ -363,11 +353,8 @@ class Alphabet:
         return [k for k, g in enumerate(self.ring.generators) if k != i and symbol in inside(g.of)]
 
     def parameter_derivative(self, p: Poly, i: int) -> Poly:
-        """Derivative with respect to a parameter, all that is made of it included.
-
-        Raises:
-            NotPolynomialError: an atom with it inside has a derivative that is no polynomial.
-        """
+        """Derivative with respect to a parameter, all that is made of it included. Raises NotPolynomialError: an atom with it
+        inside has a derivative that is no polynomial."""
         total = p.partial(i) + self._softened_slopes(p, lambda x: self.parameter_derivative(x, i))
         for k in self.dependents(i):
             generator = self.ring.generators[k]

@@ -158,11 +158,8 @@ def letters_of(
     signed: Iterable[Signed],
     further: Mapping[str, int],
 ) -> list[Generator]:
-    """Numbered from 1, as on paper; those that a relation rewrites stand before those it rewrites them by.
-
-    Raises:
-        InputError: two letters would have the same name.
-    """
+    """Numbered from 1, as on paper; those that a relation rewrites stand before those it rewrites them by. Raises InputError: two
+    letters would have the same name."""
     taken = {x.name for _, x in leaves.of("parameter")} | set(symbols)
     outer = [Generator(str(x), kind, x) for kind, x in reversed(list(leaves.of("atom"))) if squared(x) is not None]
     bound = [Generator(f"sqrt({p})", kind, p) for kind, p in leaves.of("root")]

@@ -22,11 +22,7 @@ HALF = Fraction(499, 1000)  # of the way to the next float: what is nearer round
 def rational(x: float) -> Fraction:
     """The decimal that was written. A float with more digits than people write was computed: then a short decimal a few roundings
     away (0.1 + 0.2 is 3/10), or the simplest fraction that rounds to it (of 13 to 15 digits only one too simple to be there by
-    chance).
-
-    Raises:
-        InputError: it is not finite.
-    """
+    chance). Raises InputError: it is not finite."""
     if not math.isfinite(x):
         raise InputError(f"{x} is not a finite number")
     text = repr(float(x))

@@ -102,11 +102,8 @@ class Ratio:
         return divide(num.partial(i) * den - num * den.partial(i), den * den)
 
     def evaluate(self, values: Callable[[int], Any], constant: Callable[[Fraction], Any] = float) -> Any:
-        """Its value where generator i is `values(i)`, in whatever arithmetic these have.
-
-        Raises:
-            SingularityError: the denominator is 0 there.
-        """
+        """Its value where generator i is `values(i)`, in whatever arithmetic these have. Raises SingularityError: the denominator
+        is 0 there."""
         num, den = self.num.evaluate(values, constant), self.den.evaluate(values, constant)
         if den == 0:
             raise SingularityError(f"the denominator {self.den} is 0 here")
@@ -121,12 +118,8 @@ def quotient(a: Any, b: Any) -> Any:
 
 
 def divide(num: Any, den: Any) -> Poly | Ratio:
-    """The polynomial `num / den` if it is one, otherwise a ratio, made short.
-
-    Raises:
-        SingularityError: den is 0.
-        NotPolynomialError: den changes with the sign of a velocity.
-    """
+    """The polynomial `num / den` if it is one, otherwise a ratio, made short. Raises SingularityError: den is 0;
+    NotPolynomialError: den changes with the sign of a velocity."""
     if not den:
         raise SingularityError(f"{num} is divided by 0")
     ring = den.ring

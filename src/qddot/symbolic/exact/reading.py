@@ -24,11 +24,8 @@ MAX_POWER = 64
 
 
 def read(expression: Any, leaf: Leaf) -> Any:
-    """The expression with its leaves replaced; only sums, products and powers remain.
-
-    Raises:
-        InputError: something that is not a real number, whatever its symbols are.
-    """
+    """The expression with its leaves replaced; only sums, products and powers remain. Raises InputError: something that is not a
+    real number, whatever its symbols are."""
     if expression.is_Symbol:
         if expression.is_real is False:
             raise InputError(f"the symbol {expression} is declared not to be real")

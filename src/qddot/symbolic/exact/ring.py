@@ -99,11 +99,8 @@ class Ring:
         return Poly(self, self.context.from_dict(dict(terms)), (1 << len(self.relations)) - 1)
 
     def adopted(self, p: Poly) -> Poly:
-        """A polynomial of another ring in the letters of the same names here.
-
-        Raises:
-            NotPolynomialError: it has a letter that is missing here.
-        """
+        """A polynomial of another ring in the letters of the same names here. Raises NotPolynomialError: it has a letter that is
+        missing here."""
         if p.ring is self:
             return p
         here = {(g.name, g.kind): i for i, g in enumerate(self.generators)}

@@ -37,11 +37,7 @@ class Abbreviations:
         self._letter = self._letters[0]
 
     def bind(self, equations: RobotInLetters) -> None:
-        """Bind to the equations whose forms are printed.
-
-        Raises:
-            InputError: it already belongs to others.
-        """
+        """Bind to the equations whose forms are printed. Raises InputError: it already belongs to others."""
         if self._equations is None:
             self._equations = equations
             taken = set(equations.parameters)

@@ -49,22 +49,29 @@ ANGLES, GROUPS = ("sum", "single"), ("trigonometric", "parameter", "rates", "non
 
 @dataclass(frozen=True)
 class Style:
-    """How a form is written."""
+    """How a form is written.
 
-    # `"sum"`: sines and cosines of sums, `c_{12}`, where that is shorter; `"single"`: only of each joint's angle
+    Attributes:
+        angles: `"sum"`: sines and cosines of sums, `c_{12}`, where that is shorter; `"single"`: only of each joint's angle.
+        group: `"trigonometric"`: one term for each product of sines, cosines and rates, its parameters collected; `"parameter"`:
+            one term for each product of parameters and rates, its sines and cosines collected; `"rates"`: one term for each
+            acceleration and product of rates, all else collected, as equations of motion are written; `"none"`: expanded.
+        abbreviate: collects short names for products and sums of parameters; None writes them out.
+        notation: whose letters are used: see `qddot.symbolic.printing.notation`.
+        digits: significant digits of a number that has no short exact form. Such a number is cut and ends in `...`, so that the
+            digits shown are its digits; or it is `rounded`, and ends.
+        exact: how many digits a decimal may have to be written in full.
+        lhs: begin with the name of the quantity, `M(q) = `.
+    """
+
     angles: str = "sum"
-    # `"trigonometric"`: one term for each product of sines, cosines and rates, its parameters collected; `"parameter"`: one term
-    # for each product of parameters and rates, its sines and cosines collected; `"rates"`: one term for each acceleration and
-    # product of rates, all else collected, as equations of motion are written; `"none"`: expanded
     group: str = "trigonometric"
-    abbreviate: Abbreviations | None = None  # collects short names for products and sums of parameters; None writes them out
-    notation: str = "qddot"  # whose letters are used: see `qddot.symbolic.printing.notation`
-    # significant digits of a number that has no short exact form. Such a number is cut and ends in `...`, so that the digits shown
-    # are its digits; or it is `rounded`, and ends
+    abbreviate: Abbreviations | None = None
+    notation: str = "qddot"
     digits: int = 6
     rounded: bool = False
-    exact: int = EXACT  # how many digits a decimal may have to be written in full
-    lhs: bool = False  # begin with the name of the quantity, `M(q) = `
+    exact: int = EXACT
+    lhs: bool = False
 
     def __post_init__(self) -> None:
         for name, allowed in (("angles", ANGLES), ("group", GROUPS), ("notation", tuple(NOTATIONS))):

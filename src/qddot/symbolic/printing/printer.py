@@ -208,11 +208,7 @@ class Printer:
         return [list(x.flat) for x in (np.moveaxis(array, -1, 0) if form.name == "christoffel" else array)]
 
     def name(self, form: Form) -> str:
-        """The left-hand side of a form: `M(q)`.
-
-        Raises:
-            InputError: the form is a part or a combination and has no name.
-        """
+        """The left-hand side of a form: `M(q)`. Raises InputError: the form is a part or a combination and has no name."""
         if not form.name:
             raise InputError("this form is a part or a combination of quantities and has no name: lhs=True needs one")
         return self.quantity(form.name, bare=form.ndim > 2)
@@ -249,11 +245,7 @@ def inverted(x: Node) -> Node:
 
 
 def printer_for(target: str, equations: RobotInLetters, options: Mapping[str, Any]) -> Printer:
-    """The printer of `"latex"`, `"text"` or `"mathml"`.
-
-    Raises:
-        InputError: there is no such printer.
-    """
+    """The printer of `"latex"`, `"text"` or `"mathml"`. Raises InputError: there is no such printer."""
     from qddot.symbolic.printing.latex import LatexPrinter
     from qddot.symbolic.printing.mathml import MathmlPrinter
     from qddot.symbolic.printing.text import TextPrinter
