@@ -18,12 +18,8 @@ if TYPE_CHECKING:
 
 
 def compute(guests: Guests, quantity: str, inputs: Mapping[str, Any], options: Mapping[str, Any], fixed: tuple) -> Any:
-    """A quantity of arrays on a GPU, as arrays of their library there.
-
-    Raises:
-        InputError: arrays of several libraries, types or devices, or a shape that does not fit.
-        DeviceError: the device cannot.
-    """
+    """A quantity of arrays on a GPU, as arrays of their library there. Raises InputError: arrays of several libraries, types or
+    devices, or a shape that does not fit; DeviceError: the device cannot."""
     first, q = next((name, x) for name, x in inputs.items() if library_of(x))
     handle = handling(first, q)
     for name, x in inputs.items():
@@ -77,11 +73,8 @@ def common_lead(operation: Any, arrays: list[Any]) -> tuple[int, ...]:
 
 
 def given_outputs(handle: Any, operation: Any, lead: tuple[int, ...], out: Any, like: Any) -> tuple[list[Any] | None, str]:
-    """Arrays given as `out`, checked, and the order in which they are written.
-
-    Raises:
-        InputError: another shape, type, device or order.
-    """
+    """Arrays given as `out`, checked, and the order in which they are written. Raises InputError: another shape, type, device or
+    order."""
     if out is None:
         return None, ROWS
     given = list(out) if isinstance(out, tuple) else [out]

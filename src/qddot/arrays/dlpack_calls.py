@@ -16,11 +16,8 @@ if TYPE_CHECKING:
 
 
 def compute(guests: Guests, quantity: str, inputs: Mapping[str, Any], options: Mapping[str, Any], fixed: tuple) -> Any:
-    """A quantity of DLPack arrays, as arrays of their library.
-
-    Raises:
-        InputError: arrays of several libraries or types, on another device, or of a library that takes nothing back.
-    """
+    """A quantity of DLPack arrays, as arrays of their library. Raises InputError: arrays of several libraries or types, on another
+    device, or of a library that takes nothing back."""
     first, q = next((name, x) for name, x in inputs.items() if library_of(x))
     if is_on_gpu(q):
         from qddot.arrays.cuda_calls import compute as on_gpu

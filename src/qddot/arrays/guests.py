@@ -117,11 +117,8 @@ class Guests:
         self.shadow(quantity)
 
     def compute(self, quantity: str, inputs: Mapping[str, Any], options: Mapping[str, Any], fixed: Mapping[str, str]) -> Any:
-        """A quantity in the kind of its inputs.
-
-        Raises:
-            InputError: arrays of several libraries, devices or types, a shape that does not fit, or an option that is not for them.
-        """
+        """A quantity in the kind of its inputs. Raises InputError: arrays of several libraries, devices or types, a shape that does
+        not fit, or an option that is not for them."""
         if options:
             refuse_unknown(quantity, options, tuple(fixed))
         library, variables = guest(inputs.values()) or "dlpack", self.variables

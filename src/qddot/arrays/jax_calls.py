@@ -51,11 +51,8 @@ def keep_direct(guests: Guests, quantity: str, operation: Operation, like: jax.A
 
 
 def common_dtype(inputs: Mapping[str, Any], options: Mapping[str, Any]) -> str:
-    """The name of the type that all inputs have.
-
-    Raises:
-        InputError: other libraries' arrays, several types, such as there is no code for, or an option that JAX has no use for.
-    """
+    """The name of the type that all inputs have. Raises InputError: other libraries' arrays, several types, such as there is no
+    code for, or an option that JAX has no use for."""
     first, q = next((name, x) for name, x in inputs.items() if library_of(x))
     for name, x in inputs.items():
         if not isinstance(x, jax.Array):

@@ -30,11 +30,7 @@ def refuse_other_checks(check: Any) -> None:
 
 
 def raise_earlier(quantity: str, check: Any, kernel: Launcher) -> None:
-    """Before a call: what was wrong with one that nobody waited for.
-
-    Raises:
-        SingularityError: a result was no number.
-    """
+    """Before a call: what was wrong with one that nobody waited for. Raises SingularityError: a result was no number."""
     refuse_other_checks(check)
     if check == "later" and (state := kernel.later.take()) is not None:
         raise SingularityError(
@@ -62,11 +58,8 @@ def raise_now(
 
 
 def look_at_inputs(guests: Guests, operation: Operation, arrays: Mapping[str, Any]) -> None:
-    """Look at inputs, seen as NumPy arrays, as at NumPy's own.
-
-    Raises:
-        InputError: one of them is not finite, or a quaternion is not of unit length; variables go by their names.
-    """
+    """Look at inputs, seen as NumPy arrays, as at NumPy's own. Raises InputError: one of them is not finite, or a quaternion is not
+    of unit length; variables go by their names."""
     for x in operation.program.inputs:
         array, start = arrays[x.name], 0
         if x.name == "variables":

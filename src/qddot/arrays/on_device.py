@@ -116,11 +116,7 @@ class CupyArrays:
 
 
 def handling(name: str, x: Any) -> Handling:
-    """Handling of arrays of the library that an array on a GPU is from.
-
-    Raises:
-        InputError: one that we do not know.
-    """
+    """Handling of arrays of the library that an array on a GPU is from. Raises InputError: one that we do not know."""
     library = library_of(x)
     if library == "torch":
         return TorchTensors()

@@ -58,11 +58,8 @@ def found_in(values: tuple) -> list[Any]:
 
 
 def answered(method: Callable, arguments: tuple, options: Mapping[str, Any]) -> Any:
-    """The method's result in the kind of its arrays.
-
-    Raises:
-        InputError: arrays of two libraries or types, on a device, without values, or with a gradient that would be lost.
-    """
+    """The method's result in the kind of its arrays. Raises InputError: arrays of two libraries or types, on a device, without
+    values, or with a gradient that would be lost."""
     names = [name for name, x in inspect.signature(method).parameters.items() if x.kind is not x.KEYWORD_ONLY]
     given = [*zip([*names, *[names[-1]] * len(arguments)], arguments), *options.items()]
     flat = [

@@ -101,11 +101,8 @@ def is_transformed() -> bool:
 
 
 def common_dtype(quantity: str, inputs: Mapping[str, Any], options: Mapping[str, Any]) -> str:
-    """The name of the type that all inputs have.
-
-    Raises:
-        InputError: other libraries' arrays, several types or devices, or such as there is no code for.
-    """
+    """The name of the type that all inputs have. Raises InputError: other libraries' arrays, several types or devices, or such as
+    there is no code for."""
     first, q = next((name, x) for name, x in inputs.items() if library_of(x))
     for name, x in inputs.items():
         if not isinstance(x, torch.Tensor):
@@ -220,12 +217,8 @@ def constants(operation: Operation, like: torch.Tensor) -> Any:
 def looked_at(
     guests: Guests, quantity: str, inputs: Mapping[str, Any], check: Any, fixed: tuple, operation: Operation, tensors: list
 ) -> Any:
-    """Results on a GPU with their check, where the kernel itself notes what is wrong.
-
-    Raises:
-        InputError: a gradient is wanted, too: the notes are not part of it.
-        SingularityError: a result is no number, here or in an earlier call.
-    """
+    """Results on a GPU with their check, where the kernel itself notes what is wrong. Raises InputError: a gradient is wanted, too:
+    the notes are not part of it; SingularityError: a result is no number, here or in an earlier call."""
     if torch.is_grad_enabled() and any(t.requires_grad for t in tensors):
         raise InputError("check= on a GPU records no gradient: leave it out, and look at the result, or call under torch.no_grad()")
     devices = operation.once(OnDevices)

@@ -166,11 +166,8 @@ def at_once(operation: Operation) -> Callable[..., Any]:
 
 
 def called(operation: Operation, way: Callable[..., Any], tensors: Sequence[Any]) -> Any:
-    """A call in which the driver's errors are ours, and not what PyTorch makes of them.
-
-    Raises:
-        DeviceError: there is no code for a device, or it failed.
-    """
+    """A call in which the driver's errors are ours, and not what PyTorch makes of them. Raises DeviceError: there is no code for a
+    device, or it failed."""
     try:
         return way(*tensors)
     except RuntimeError:

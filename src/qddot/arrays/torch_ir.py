@@ -45,11 +45,7 @@ MOST_DIMENSIONS = 60
 
 @cache
 def libtorch() -> Any:
-    """PyTorch's library, if its C interface is one we know.
-
-    Raises:
-        InputError: it is not.
-    """
+    """PyTorch's library, if its C interface is one we know. Raises InputError: it is not."""
     import torch
 
     found = next(iter((Path(str(torch.__file__)).parent / "lib").glob("*torch_cpu.*")), None)
@@ -76,17 +72,11 @@ def refuse_unknown_abi(major: int, minor: int, missing: list[str]) -> None:
 
 
 class Target(Protocol):
-    """Parts of an operator that depend on where its tensors are.
+    """Parts of an operator that depend on where its tensors are."""
 
-    Attributes:
-        key: of the dispatcher.
-        device: PyTorch's number of the type of device.
-        place: in words.
-    """
-
-    key: str
-    device: int
-    place: str
+    key: str  # of the dispatcher
+    device: int  # PyTorch's number of the type of device
+    place: str  # in words
 
     def declarations(self) -> Iterable[str]: ...
     def number(self) -> Iterable[str]:

@@ -34,11 +34,8 @@ TYPES = {"float32": 11, "float64": 12}
 
 @cache
 def interface_version() -> tuple[int, int]:
-    """Version of the C interface of this jaxlib, or the newest known here if that is older.
-
-    Raises:
-        InputError: a version nobody here has seen. One that XLA does not expect would keep its whole CPU backend from starting.
-    """
+    """Version of the C interface of this jaxlib, or the newest known here if that is older. Raises InputError: a version nobody
+    here has seen. One that XLA does not expect would keep its whole CPU backend from starting."""
     import jax
 
     header = Path(jax.ffi.include_dir()) / "xla" / "ffi" / "api" / "c_api.h"

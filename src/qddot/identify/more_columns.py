@@ -21,21 +21,14 @@ from qddot.thresholds import COLUMN_ROUNDING, TIME_BLOCKS, WEIGHT_ROUNDS
 
 @dataclass(frozen=True, eq=False)
 class Extended:
-    """An estimate with further columns.
+    """An estimate with further columns."""
 
-    Attributes:
-        base: what the base parameters are.
-        theta: the base parameters (r,).
-        names: of the further ones (k,).
-        zeta: the further ones (k,), and `std`, their standard deviations by blocks of time (k,).
-        before, after: |error| / |tau| of the filtered torques without and with the further columns.
-    """
-
-    base: Base
-    theta: np.ndarray
-    names: tuple[str, ...]
-    zeta: np.ndarray
+    base: Base  # what the base parameters are
+    theta: np.ndarray  # the base parameters (r,)
+    names: tuple[str, ...]  # of the further ones (k,)
+    zeta: np.ndarray  # the further ones (k,), and `std`, their standard deviations by blocks of time (k,)
     std: np.ndarray
+    # before, after: |error| / |tau| of the filtered torques without and with the further columns
     before: float
     after: float
 

@@ -189,11 +189,7 @@ def load_regressor(robot: Robot, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray,
 
 def carrier(robot: Robot, frame: str) -> tuple[int, np.ndarray]:
     """Which of the moving links carries a frame, and the matrix (10, 10) from ten numbers in the frame's axes to those in its own.
-
-    Raises:
-        UnknownNameError: no such frame.
-        InputError: it does not move.
-    """
+    Raises UnknownNameError: no such frame; InputError: it does not move."""
     at = robot.neutral()
     robot.transform(at, frame)  # an unknown name is refused here
     index, _ = robot.model.mechanism.frames[frame]

@@ -214,11 +214,8 @@ class Agreement:
 
 
 def velocity_agreement(log: Log) -> Agreement:
-    """Fits qd by the derivative of a smoothed q and its own derivative (a small delay), joint by joint.
-
-    Raises:
-        InputError: a log without velocities.
-    """
+    """Fits qd by the derivative of a smoothed q and its own derivative (a small delay), joint by joint. Raises InputError: a log
+    without velocities."""
     if log.qd is None:
         raise InputError("the log has no velocities to compare with its positions")
     motion = smoothed(log)

@@ -36,11 +36,8 @@ class Clock:
     """the first row's date and time, as written"""
 
     def seconds(self, text: str) -> float:
-        """Seconds since that midnight; offsets from UTC are taken off.
-
-        Raises:
-            ValueError: no date, or one with more or less than the first: no time lies between `12:00` and `12:00+01:00`.
-        """
+        """Seconds since that midnight; offsets from UTC are taken off. Raises ValueError: no date, or one with more or less than
+        the first: no time lies between `12:00` and `12:00+01:00`."""
         stamp, first = matched(text), matched(self.first)
         for part, what in (("day", "a date"), ("offset", "an offset from UTC")):
             if (stamp[part] is None) != (first[part] is None):

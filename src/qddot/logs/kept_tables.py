@@ -44,11 +44,7 @@ class Kept(Generic[T]):
             yield part
 
     def _next(self) -> T | None:
-        """The next part as it is read; None where there is none.
-
-        Raises:
-            InputError: the file cannot be read any further.
-        """
+        """The next part as it is read; None where there is none. Raises InputError: the file cannot be read any further."""
         if self._error is not None:
             raise self._error
         try:
@@ -58,11 +54,8 @@ class Kept(Generic[T]):
             raise
 
     def _one_more(self) -> bool:
-        """Read another part and keep it; False where there is none.
-
-        Raises:
-            InputError: the file cannot be read any further, or there is no room for what was read.
-        """
+        """Read another part and keep it; False where there is none. Raises InputError: the file cannot be read any further, or
+        there is no room for what was read."""
         if (part := self._next()) is None:
             return False
         end = self._file.seek(0, 2)

@@ -42,23 +42,17 @@ class Range:
 
 @dataclass(frozen=True, eq=False)
 class Steps:
-    """Times from sample to sample, each in usual steps of its own segment.
+    """Times from sample to sample, each in usual steps of its own segment."""
 
-    Attributes:
-        count, squares: of the steps that are no gaps, and of what they differ from 1.
-        farthest: the largest difference from 1.
-        missing, places: samples within segments, and where.
-        rates: lowest and highest of a segment, Hz.
-        seconds: of the steps that are no gaps, for the mean rate.
-    """
-
+    # count, squares: of the steps that are no gaps, and of what they differ from 1
     count: int
     squares: float
-    farthest: float
+    farthest: float  # the largest difference from 1
+    # missing, places: samples within segments, and where
     missing: int
     places: int
-    rates: tuple[float, float]
-    seconds: float
+    rates: tuple[float, float]  # lowest and highest of a segment, Hz
+    seconds: float  # of the steps that are no gaps, for the mean rate
 
     @staticmethod
     def of(log: Log) -> Steps | None:
@@ -109,28 +103,19 @@ def usual_step(steps: np.ndarray) -> float:
 
 @dataclass(frozen=True, eq=False)
 class LogSummary:
-    """Extremes and counts of a log, or of chunks of one, added up.
+    """Extremes and counts of a log, or of chunks of one, added up."""
 
-    Attributes:
-        q, tau, qd: ranges; None for velocities that the log does not have.
-        steps: of time; None where there are too few.
-        repeats: steps in which each torque (n,) stays exactly as it is, of `samples`.
-        stuck: samples in a row (n,) for which each torque rests at its largest value.
-        stops: torques that rest at an extreme value while the arm moves.
-        continuity: samples that are missing, frozen or displaced.
-        findings: what reading brought up.
-    """
-
+    # q, tau, qd: ranges; None for velocities that the log does not have
     q: Range
     tau: Range
     qd: Range | None
-    steps: Steps | None
+    steps: Steps | None  # of time; None where there are too few
     samples: int
-    repeats: np.ndarray
-    stuck: np.ndarray
-    stops: Stops
-    continuity: Continuity
-    findings: tuple[Finding, ...]
+    repeats: np.ndarray  # steps in which each torque (n,) stays exactly as it is, of `samples`
+    stuck: np.ndarray  # samples in a row (n,) for which each torque rests at its largest value
+    stops: Stops  # torques that rest at an extreme value while the arm moves
+    continuity: Continuity  # samples that are missing, frozen or displaced
+    findings: tuple[Finding, ...]  # what reading brought up
 
     @staticmethod
     def of(log: Log) -> LogSummary:

@@ -25,11 +25,8 @@ class Element(NamedTuple):
 
 
 def check_mat(path: Path) -> None:
-    """Measure and walk the variables of a file before SciPy reads it.
-
-    Raises:
-        InputError: they unpack to more than the limit, or an element is not what its tag and its matrix say.
-    """
+    """Measure and walk the variables of a file before SciPy reads it. Raises InputError: they unpack to more than the limit, or an
+    element is not what its tag and its matrix say."""
     total, most = path.stat().st_size, LOG_BYTES.value
     refuse_large(path.name, total)
     data = path.read_bytes()

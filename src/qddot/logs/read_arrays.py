@@ -69,11 +69,8 @@ def refuse_bomb(path: Path, arrays: Sequence[tuple[Sequence[int], int]]) -> None
 
 
 def refuse_large(file: str, arrays: Sequence[tuple[Sequence[int], int]]) -> None:
-    """Arrays (shape, bytes an element) that are too many or too large to be kept, before they are.
-
-    Raises:
-        InputError: over one of the limits.
-    """
+    """Arrays (shape, bytes an element) that are too many or too large to be kept, before they are. Raises InputError: over one of
+    the limits."""
     size = sum(math.prod(shape) * item for shape, item in arrays)
     columns = sum(min(shape, default=0) if len(shape) == 2 else 1 for shape, _ in arrays)
     if rule := LOG_BYTES.over("size in memory", size) or LOG_COLUMNS.over("number of columns", columns):

@@ -66,11 +66,7 @@ class Cursor:
 
 
 def joint_state(data: bytes) -> JointState:
-    """Decodes one message.
-
-    Raises:
-        ValueError: the bytes end too early, or are not CDR.
-    """
+    """Decodes one message. Raises ValueError: the bytes end too early, or are not CDR."""
     if data.lstrip()[:1] == b"{":
         return from_json(data)
     cursor = Cursor(data)
@@ -84,11 +80,8 @@ def joint_state(data: bytes) -> JointState:
 
 
 def from_json(data: bytes) -> JointState:
-    """Decode a message of MCAP that is written as JSON; one without a stamp has the recorder's.
-
-    Raises:
-        ValueError: no names, or numbers that are none.
-    """
+    """Decode a message of MCAP that is written as JSON; one without a stamp has the recorder's. Raises ValueError: no names, or
+    numbers that are none."""
     found = json.loads(data)
     stamp = found.get("header", {}).get("stamp", {})
     seconds, rest = (next((int(stamp[key]) for key in keys if key in stamp), 0) for keys in STAMP_KEYS)
@@ -196,11 +189,8 @@ def from_sqlite(path: Path, wanted: str | None) -> Iterator[tuple[int, bytes]]:
 
 
 def refuse_programs(path: Path, connection: sqlite3.Connection) -> None:
-    """A database may compute what it shows, without end: only tables that hold their rows are read.
-
-    Raises:
-        InputError: topics or messages are missing, or no plain tables.
-    """
+    """A database may compute what it shows, without end: only tables that hold their rows are read. Raises InputError: topics or
+    messages are missing, or no plain tables."""
     schema = dict(connection.execute("SELECT lower(name), upper(type || ' ' || sql) FROM sqlite_schema WHERE sql IS NOT NULL"))
     for name in ("topics", "messages"):
         if name not in schema:

@@ -102,11 +102,7 @@ def without_end(lines: Iterable[str]) -> Iterator[str]:
 
 
 def lines_of(file: str, text: TextIO) -> Iterator[str]:
-    """Line by line, each within the limit: a file without line ends is not a table.
-
-    Raises:
-        InputError: a line over the limit.
-    """
+    """Line by line, each within the limit: a file without line ends is not a table. Raises InputError: a line over the limit."""
     most = LOG_LINE.value
     for number, line in enumerate(iter(lambda: text.readline(most + 1), ""), 1):
         if len(line) > most:

@@ -39,26 +39,18 @@ class Finding:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of a log file, as written.
+    """Rows of a log file, as written."""
 
-    Attributes:
-        file: its name, for messages.
-        columns: name -> samples (N,), or (N, k) where the file keeps a matrix.
-        row: the file's number of the first row, from 1; a header does not count.
-        faults: number of each row that the reader could not read whole, counted as `row` is, and why; such a row is NaN in every
-            column. `convert` refuses them, or leaves them out where a log is to be repaired.
-        left_out: columns left out, and why (`text`, `of another length`).
-        joints: the joint of a numbered column, where the file names joints beside numbers.
-        findings: what the reader brought up.
-    """
-
-    file: str
-    columns: dict[str, np.ndarray]
-    row: int = 1
+    file: str  # its name, for messages
+    columns: dict[str, np.ndarray]  # name -> samples (N,), or (N, k) where the file keeps a matrix
+    row: int = 1  # the file's number of the first row, from 1; a header does not count
+    # number of each row that the reader could not read whole, counted as `row` is, and why; such a row is NaN in every column.
+    # `convert` refuses them, or leaves them out where a log is to be repaired
     faults: dict[int, str] = field(default_factory=dict)
-    left_out: dict[str, str] = field(default_factory=dict)
+    left_out: dict[str, str] = field(default_factory=dict)  # columns left out, and why (`text`, `of another length`)
+    # the joint of a numbered column, where the file names joints beside numbers
     joints: dict[int, str] = field(default_factory=dict)
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[Finding, ...] = ()  # what the reader brought up
 
     def __len__(self) -> int:
         return max((len(column) for column in self.columns.values()), default=0)

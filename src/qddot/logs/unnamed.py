@@ -24,11 +24,7 @@ def is_unnamed(table: Table) -> bool:
 
 
 def by_position(table: Table, joints: Sequence[str]) -> tuple[Mapping[str, Sequence[int]], Finding]:
-    """Which columns (from 0) are which quantity.
-
-    Raises:
-        InputError: their number, or what they do, fits none.
-    """
+    """Which columns (from 0) are which quantity. Raises InputError: their number, or what they do, fits none."""
     values = np.column_stack(list(table.columns.values()))
     n, width = len(joints), values.shape[1]
     if width == 1:

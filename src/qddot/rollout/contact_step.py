@@ -45,17 +45,11 @@ Row = list[Scalar]
 
 
 class Touch(NamedTuple):
-    """A pair, or a joint and its stop.
+    """A pair, or a joint and its stop."""
 
-    Attributes:
-        gap: m or rad.
-        rows: of its opening, and where it rubs two of slip.
-        bounces: whether it gives back speed.
-    """
-
-    gap: Scalar
-    rows: list[Row]
-    bounces: bool
+    gap: Scalar  # m or rad
+    rows: list[Row]  # of its opening, and where it rubs two of slip
+    bounces: bool  # whether it gives back speed
 
 
 class ContactStep:

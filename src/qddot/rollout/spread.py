@@ -56,12 +56,8 @@ def at_worker(recipe: bytes, part: Start) -> States:
 
 
 def there_and_back(run: Rollout, part: Start, seat: int) -> States:
-    """The states of NumPy arrays by a GPU: that of a worker's seat, where there are several.
-
-    Raises:
-        MissingExtraError: without PyTorch, which holds the memory.
-        DeviceError: PyTorch sees no GPU.
-    """
+    """The states of NumPy arrays by a GPU: that of a worker's seat, where there are several. Raises MissingExtraError: without
+    PyTorch, which holds the memory; DeviceError: PyTorch sees no GPU."""
     try:
         import torch
     except ImportError:

@@ -27,23 +27,17 @@ class States(NamedTuple):
 
 
 class Start(NamedTuple):
-    """Arguments of a rollout.
-
-    Attributes:
-        rest: inputs besides state and control.
-        changes: each step has a control of its own, along the first dimension.
-        check: a motion that cannot go on is an error; else it is NaN from there on.
-    """
+    """Arguments of a rollout."""
 
     q: np.ndarray
     qd: np.ndarray
     control: np.ndarray | None
-    rest: dict[str, np.ndarray]
+    rest: dict[str, np.ndarray]  # inputs besides state and control
     batch: tuple[int, ...]
     count: int
-    changes: bool
+    changes: bool  # each step has a control of its own, along the first dimension
     every: int
-    check: bool = True
+    check: bool = True  # a motion that cannot go on is an error; else it is NaN from there on
 
     def wide(self, x: np.ndarray) -> np.ndarray:
         """Array with one row for each motion."""

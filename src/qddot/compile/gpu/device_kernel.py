@@ -35,17 +35,11 @@ COLUMN = (1 << 32) - 1
 
 
 class Rows(NamedTuple):
-    """An input in device memory.
+    """An input in device memory."""
 
-    Attributes:
-        pointer: the address of its first row.
-        stride: how many numbers apart the rows of two states are; 0: one row for all.
-        hop: how many numbers apart the rows of two steps are; 0: one row for all.
-    """
-
-    pointer: int
-    stride: int
-    hop: int = 0
+    pointer: int  # the address of its first row
+    stride: int  # how many numbers apart the rows of two states are; 0: one row for all
+    hop: int = 0  # how many numbers apart the rows of two steps are; 0: one row for all
 
 
 class Launcher:
@@ -116,10 +110,7 @@ class DeviceKernel(Launcher):
 
     def launch(self, states: int, inputs: Sequence[Rows], outputs: Sequence[int], stream: int = 0, check: Any = True) -> None:
         """Compute `states` states on a stream; `outputs` are addresses of contiguous rows, or of arrays with the states last.
-
-        Raises:
-            DeviceError: more states than such an array can have.
-        """
+        Raises DeviceError: more states than such an array can have."""
         if self.most is not None and states > self.most:
             raise DeviceError(f"{states} states are too many side by side: split the batch into parts of {self.most}, or use rows")
         rows = [number for x in inputs for number in x[:2]]

@@ -6,19 +6,14 @@ from typing import NamedTuple
 
 
 class Dialect(NamedTuple):
-    """A module's head and a kernel's.
+    """A module's head and a kernel's."""
 
-    Attributes:
-        head: triple, layout, and the functions that kernels call: `thread` and `block` number this one, `together` waits for the
-            threads of a warp, `estimate.float` and `estimate.double` are about 1/x, `leave.float` and `leave.double` store what
-            nobody will read soon.
-        kernel: how a kernel's definition begins.
-        attributes: of a kernel with so many threads a block; `limit`, where it is to have no more than so many registers.
-    """
-
+    # triple, layout, and the functions that kernels call: `thread` and `block` number this one, `together` waits for the threads of
+    # a warp, `estimate.float` and `estimate.double` are about 1/x, `leave.float` and `leave.double` store what nobody will read
+    # soon
     head: str
-    kernel: str
-    attributes: str
+    kernel: str  # how a kernel's definition begins
+    attributes: str  # of a kernel with so many threads a block; `limit`, where it is to have no more than so many registers
     limit: str
 
 

@@ -36,11 +36,7 @@ _lock = threading.Lock()
 
 @cache
 def driver() -> ctypes.CDLL:
-    """The driver, initialised.
-
-    Raises:
-        DeviceError: there is none, or no device.
-    """
+    """The driver, initialised. Raises DeviceError: there is none, or no device."""
     try:
         library = ctypes.CDLL(LIBRARY)
     except OSError:
@@ -175,10 +171,6 @@ def flags(where: Device, count: int) -> list[Flag]:
 
 
 def wait(where: Device, stream: int) -> None:
-    """Until everything on a stream has ended.
-
-    Raises:
-        DeviceError: it failed.
-    """
+    """Until everything on a stream has ended. Raises DeviceError: it failed."""
     with where:
         call("cuStreamSynchronize", ctypes.c_void_p(stream))

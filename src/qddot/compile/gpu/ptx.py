@@ -17,11 +17,7 @@ ARCHITECTURES = (50, 52, 53, 60, 61, 62, 70, 72, 75, 80, 86, 87, 89, 90)
 
 
 def architecture(capability: tuple[int, int]) -> str:
-    """The newest that a device of a compute capability such as (9, 0) runs.
-
-    Raises:
-        DeviceError: it is too old.
-    """
+    """The newest that a device of a compute capability such as (9, 0) runs. Raises DeviceError: it is too old."""
     found = [x for x in ARCHITECTURES if x <= 10 * capability[0] + capability[1]]
     if not found:
         raise DeviceError(

@@ -47,19 +47,12 @@ the bandwidth of a copy): 65.4 % with 24 and 24 bytes spilled, 64.2 to 64.9 % wi
 
 
 class Shape(NamedTuple):
-    """How a kernel is laid out.
+    """How a kernel is laid out."""
 
-    Attributes:
-        element_major: outputs have the states last: element k of all states side by side.
-        shared: bytes of shared memory that a block may have: so many that a multiprocessor holds three of the largest.
-        registers: at most so many a thread, so that more threads are at work; None: as many as it likes.
-        threads: of a block; None: chosen by the size of the results.
-    """
-
-    element_major: bool = False
-    shared: int = 75 << 10
-    registers: int | None = None
-    threads: int | None = None
+    element_major: bool = False  # outputs have the states last: element k of all states side by side
+    shared: int = 75 << 10  # bytes of shared memory that a block may have: so many that a multiprocessor holds three of the largest
+    registers: int | None = None  # at most so many a thread, so that more threads are at work; None: as many as it likes
+    threads: int | None = None  # of a block; None: chosen by the size of the results
 
 
 class Source(NamedTuple):

@@ -52,17 +52,11 @@ def pitch(columns: int) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Window:
-    """Part of the results that the tile holds at one time.
+    """Part of the results that the tile holds at one time."""
 
-    Attributes:
-        number: counts the windows of a kernel.
-        pieces: which columns of which outputs.
-        values: of each piece, what stands in its columns, nodes or numbers.
-    """
-
-    number: int
-    pieces: tuple[Piece, ...]
-    values: tuple[tuple[Scalar, ...], ...]
+    number: int  # counts the windows of a kernel
+    pieces: tuple[Piece, ...]  # which columns of which outputs
+    values: tuple[tuple[Scalar, ...], ...]  # of each piece, what stands in its columns, nodes or numbers
 
 
 def windows(outputs: Sequence[Output], most: int) -> list[Window]:

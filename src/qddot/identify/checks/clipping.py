@@ -24,17 +24,11 @@ from qddot.thresholds import CLIPPED_SHARES, LEVELS_TRIED, MOST_OF_IT, STOP_PART
 
 
 class Clipped(NamedTuple):
-    """Torques as parameters of the samples below have them.
+    """Torques as parameters of the samples below have them."""
 
-    Attributes:
-        levels: lowest and highest torque of each joint (2, nv), N m; infinite where it has none.
-        most: the lowest and the highest that the motion asks for (2, nv).
-        left: what that leaves.
-    """
-
-    levels: np.ndarray
-    most: np.ndarray
-    left: Left
+    levels: np.ndarray  # lowest and highest torque of each joint (2, nv), N m; infinite where it has none
+    most: np.ndarray  # the lowest and the highest that the motion asks for (2, nv)
+    left: Left  # what that leaves
 
     @property
     def score(self) -> float:

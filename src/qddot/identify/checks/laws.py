@@ -40,17 +40,11 @@ NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 class Law(NamedTuple):
-    """Something that friction may depend on besides.
+    """Something that friction may depend on besides."""
 
-    Attributes:
-        text: in words.
-        options: of `ParameterSet.of`.
-        gain: part of the squared error in unseen fifths that it takes away.
-    """
-
-    text: str
-    options: dict[str, Any]
-    gain: float = 0.0
+    text: str  # in words
+    options: dict[str, Any]  # of `ParameterSet.of`
+    gain: float = 0.0  # part of the squared error in unseen fifths that it takes away
 
     def __str__(self) -> str:
         return self.text

@@ -26,21 +26,13 @@ from qddot.thresholds import DRY_BLUR, STILL_EXPLAINED, TRIAL_FIFTHS, TRIAL_ROWS
 
 @dataclass(frozen=True)
 class Alternative:
-    """Something else that may be true.
+    """Something else that may be true."""
 
-    Attributes:
-        kind: one word, or two.
-        text: what it says of the log, with its size.
-        share: of the unexplained torque that it explains.
-        unpredicted: part of the torques of one half that parameters of the other miss, beyond what is left of both.
-        joints: that it is said of; none where it is said of all.
-    """
-
-    kind: str
-    text: str
-    share: float
-    unpredicted: float
-    joints: tuple[str, ...]
+    kind: str  # one word, or two
+    text: str  # what it says of the log, with its size
+    share: float  # of the unexplained torque that it explains
+    unpredicted: float  # part of the torques of one half that parameters of the other miss, beyond what is left of both
+    joints: tuple[str, ...]  # that it is said of; none where it is said of all
 
 
 class Trial:

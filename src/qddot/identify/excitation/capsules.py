@@ -38,11 +38,8 @@ class Capsule(NamedTuple):
 
 
 def described_capsules(robot: Robot) -> list[Capsule]:
-    """One capsule for each link that the description draws, and one for what stands still: all of what is drawn lies within.
-
-    Raises:
-        InputError: the description draws nothing.
-    """
+    """One capsule for each link that the description draws, and one for what stands still: all of what is drawn lies within. Raises
+    InputError: the description draws nothing."""
     model, at = robot.model, robot.neutral()
     owner = {body.index: body.name for body in model.bodies if body.is_link}
     points: dict[str, list[np.ndarray]] = {}

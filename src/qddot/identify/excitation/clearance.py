@@ -24,22 +24,14 @@ Box = tuple[ArrayLike, ArrayLike]
 
 @dataclass(frozen=True, eq=False)
 class Clearance:
-    """Things that must stay apart.
+    """Things that must stay apart."""
 
-    Attributes:
-        capsules: the robot's links.
-        pairs: pairs of places in `capsules`.
-        floor: height of the floor, m; None: there is none.
-        standing: capsules that must stay above it.
-        boxes: centres and half edges (boxes, 2, 3), m.
-        beside: (capsule, box, part of the capsule's way) that must stay apart: points a radius apart stand for the capsule.
-    """
-
-    capsules: tuple[Capsule, ...]
-    pairs: tuple[tuple[int, int], ...]
-    floor: float | None = None
-    standing: tuple[int, ...] = ()
-    boxes: np.ndarray | None = None
+    capsules: tuple[Capsule, ...]  # the robot's links
+    pairs: tuple[tuple[int, int], ...]  # pairs of places in `capsules`
+    floor: float | None = None  # height of the floor, m; None: there is none
+    standing: tuple[int, ...] = ()  # capsules that must stay above it
+    boxes: np.ndarray | None = None  # centres and half edges (boxes, 2, 3), m
+    # (capsule, box, part of the capsule's way) that must stay apart: points a radius apart stand for the capsule
     beside: tuple[tuple[int, int, float], ...] = ()
 
     @staticmethod

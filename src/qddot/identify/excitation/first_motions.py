@@ -32,10 +32,7 @@ def random_motion(shape: Fourier, bounds: Bounds, rng: np.random.Generator, rest
 
 def recorded_motion(shape: Fourier, bounds: Bounds, log: Log, rest: np.ndarray | None) -> np.ndarray:
     """The series (nv, unknowns) nearest to a period of a recording, the one that moves most; within the limits, blends excepted.
-
-    Raises:
-        InputError: no segment of it is as long as a period.
-    """
+    Raises InputError: no segment of it is as long as a period."""
     windows = [
         (float(np.sum(np.var(log.q[part], axis=0))), part)
         for segment in log.segments

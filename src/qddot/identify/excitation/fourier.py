@@ -23,19 +23,12 @@ QUINTIC = (  # of s in [0, 1], rest at s = 0: weights of the position there, and
 
 @dataclass(frozen=True)
 class Fourier:
-    """The shape of a motion; a motion itself is an array (nv, unknowns).
+    """The shape of a motion; a motion itself is an array (nv, unknowns)."""
 
-    Attributes:
-        period: of the series, s.
-        harmonics: H, how many.
-        ramp: duration of each blend, s.
-        periods: how often the series is repeated.
-    """
-
-    period: float
-    harmonics: int
-    ramp: float
-    periods: int = 1
+    period: float  # of the series, s
+    harmonics: int  # H, how many
+    ramp: float  # duration of each blend, s
+    periods: int = 1  # how often the series is repeated
 
     @property
     def duration(self) -> float:

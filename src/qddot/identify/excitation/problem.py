@@ -56,24 +56,16 @@ class Bounds:
 
 @dataclass(frozen=True)
 class Experiment:
-    """A robot, the shape of its motion, and what shall be learned from it.
-
-    Attributes:
-        noise: standard deviation of each joint's torque (nv,).
-        friction: which of `FRICTION` are to be identified.
-        smooth: speeds (nv,) at the bend of Coulomb friction.
-        samples: times of one period at which the information is taken and the limits are kept.
-        apart: what must not touch; None: nothing is looked at.
-        known: information (b, b) that is there already, from motions before; a mean over one period, as that of the motion.
-    """
+    """A robot, the shape of its motion, and what shall be learned from it."""
 
     robot: Robot
     shape: Fourier
-    noise: np.ndarray
-    friction: tuple[str, ...]
-    smooth: np.ndarray
-    samples: int
-    apart: Clearance | None
+    noise: np.ndarray  # standard deviation of each joint's torque (nv,)
+    friction: tuple[str, ...]  # which of `FRICTION` are to be identified
+    smooth: np.ndarray  # speeds (nv,) at the bend of Coulomb friction
+    samples: int  # times of one period at which the information is taken and the limits are kept
+    apart: Clearance | None  # what must not touch; None: nothing is looked at
+    # information (b, b) that is there already, from motions before; a mean over one period, as that of the motion
     known: np.ndarray | None = None
 
     @cached_property

@@ -41,11 +41,8 @@ def to_ten(eta: np.ndarray) -> np.ndarray:
 
 
 def from_ten(ten: np.ndarray) -> np.ndarray:
-    """Log-Cholesky coordinates (..., 10) of a link's ten numbers (..., 10).
-
-    Raises:
-        InputError: no body with volume has these numbers.
-    """
+    """Log-Cholesky coordinates (..., 10) of a link's ten numbers (..., 10). Raises InputError: no body with volume has these
+    numbers."""
     J = pseudo_inertia(np.asarray(ten, float))
     try:
         L = np.linalg.cholesky(J[..., ::-1, ::-1])
@@ -79,16 +76,11 @@ class Chart:
 
     A link's coordinates have neither units nor a frame: they are zero at the reference, 1 doubles or triples a mass or a length, or
     moves the centre of mass by a radius of gyration.
-
-    Attributes:
-        names: of the parameters.
-        reference: pi (p,), its links positive definite.
-        scale: of the other parameters (p,); None: 1.
     """
 
-    names: tuple[str, ...]
-    reference: np.ndarray
-    scale: np.ndarray | None = None
+    names: tuple[str, ...]  # of the parameters
+    reference: np.ndarray  # pi (p,), its links positive definite
+    scale: np.ndarray | None = None  # of the other parameters (p,); None: 1
 
     @cached_property
     def links(self) -> np.ndarray:

@@ -56,11 +56,8 @@ def congruence(T: np.ndarray) -> np.ndarray:
 
 
 def link_columns(names: Sequence[str]) -> dict[str, np.ndarray]:
-    """Link -> the places (10,) of its ten numbers among parameter names such as `link2.Ixx`, in the order of `INERTIAL`.
-
-    Raises:
-        InputError: some of a link's ten numbers are there and others are not.
-    """
+    """Link -> the places (10,) of its ten numbers among parameter names such as `link2.Ixx`, in the order of `INERTIAL`. Raises
+    InputError: some of a link's ten numbers are there and others are not."""
     place = {name: k for k, name in enumerate(names)}
     links = dict.fromkeys(name.rpartition(".")[0] for name in names if name.rpartition(".")[2] in INERTIAL)
     for link in links:

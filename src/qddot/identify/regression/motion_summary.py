@@ -17,28 +17,21 @@ from qddot.thresholds import RESTING_SPEED
 
 @dataclass(frozen=True, eq=False)
 class MotionSummary:
-    """Motion of the joints, all along.
+    """Motion of the joints, all along."""
 
-    Attributes:
-        q, tau: ranges of the low-passed positions and of the measured torques.
-        speed: the highest of each joint (n,), rad/s or m/s.
-        qd_rms, qdd_rms: of the whole motion (n,).
-        turns: how often each joint (n,) turned back.
-        samples, seconds: recorded, as far as the filters reach.
-        noise: what the filter leaves of the torques' white noise (n,), N m, rms.
-        excerpt: the recording, if it comes in one part; else stretches all over it.
-    """
-
+    # q, tau: ranges of the low-passed positions and of the measured torques
     q: Range
     tau: Range
-    speed: np.ndarray
+    speed: np.ndarray  # the highest of each joint (n,), rad/s or m/s
+    # qd_rms, qdd_rms: of the whole motion (n,)
     qd_rms: np.ndarray
     qdd_rms: np.ndarray
-    turns: np.ndarray
+    turns: np.ndarray  # how often each joint (n,) turned back
+    # samples, seconds: recorded, as far as the filters reach
     samples: int
     seconds: float
-    noise: np.ndarray
-    excerpt: Signals
+    noise: np.ndarray  # what the filter leaves of the torques' white noise (n,), N m, rms
+    excerpt: Signals  # the recording, if it comes in one part; else stretches all over it
 
     @staticmethod
     def of(parts: Iterable[Signals], usual: Signals) -> MotionSummary:

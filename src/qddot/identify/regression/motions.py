@@ -31,11 +31,8 @@ class Moved(NamedTuple):
 
 
 def moved(robot: Robot, recorded: Recorded, cutoff: float | None = None) -> Moved:
-    """The motion of a log, low-passed and differentiated; samples are taken as they are.
-
-    Raises:
-        InputError: other joints, shapes, numbers that are not finite, a log shorter than the filter.
-    """
+    """The motion of a log, low-passed and differentiated; samples are taken as they are. Raises InputError: other joints, shapes,
+    numbers that are not finite, a log shorter than the filter."""
     if isinstance(recorded, Log):
         recorded = recorded.of(robot)
         signals = prepare(recorded, cutoff)

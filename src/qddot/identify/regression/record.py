@@ -25,21 +25,13 @@ Recorded = Log | Chunks | Source | Iterable[Source] | Sequence[Log]
 
 @dataclass(frozen=True, eq=False)
 class Record:
-    """A recording through the filter.
+    """A recording through the filter."""
 
-    Attributes:
-        robot: whose joints they are, in its order.
-        log: all of it; of one that is streamed, the chunk that moves most, from which everything is chosen.
-        signals: the same, prepared.
-        summary: what all of it goes through.
-        chunks: where all of it comes from; None if `log` is all.
-    """
-
-    robot: Robot
-    log: Log
-    signals: Signals
-    summary: LogSummary
-    chunks: Chunks | None
+    robot: Robot  # whose joints they are, in its order
+    log: Log  # all of it; of one that is streamed, the chunk that moves most, from which everything is chosen
+    signals: Signals  # the same, prepared
+    summary: LogSummary  # what all of it goes through
+    chunks: Chunks | None  # where all of it comes from; None if `log` is all
     _motion: list[MotionSummary] = field(default_factory=list)
 
     @staticmethod

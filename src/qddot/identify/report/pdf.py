@@ -18,11 +18,7 @@ class PrintError(QddotError):
 
 
 def browser() -> str:
-    """The program that prints without a window.
-
-    Raises:
-        MissingProgramError: none is installed.
-    """
+    """The program that prints without a window. Raises MissingProgramError: none is installed."""
     program = next(filter(None, map(shutil.which, BROWSERS)), None)
     if program is None:
         raise MissingProgramError(
@@ -35,11 +31,7 @@ def browser() -> str:
 
 
 def pdf(page: str, program: str) -> bytes:
-    """The page as a PDF file, printed by a browser.
-
-    Raises:
-        PrintError: it fails, with what it said.
-    """
+    """The page as a PDF file, printed by a browser. Raises PrintError: it fails, with what it said."""
     with tempfile.TemporaryDirectory() as folder:
         source, made = Path(folder, "report.html"), Path(folder, "report.pdf")
         source.write_text(page, encoding="utf-8")
