@@ -58,6 +58,23 @@ def test_speeds_of_dry_friction_are_found_together() -> None:
         assert fit.parameter_set.widths == pytest.approx(np.full(4, 0.03), rel=0.1)
 
 
+def test_friction_by_direction_has_an_offset_besides() -> None:
+    """Where a joint nearly rests an offset is no friction, and links would take it in."""
+    fit, _, theta = found(LAWS["directions"])
+    true = dict(zip(fit.parameter_set.names, theta))
+    offsets = [name for name in true if name.endswith(".offset")]
+    assert len(offsets) == 4
+    for name in offsets:
+        low, high = fit.intervals[name]
+        assert high - low < 0.4
+        assert abs(fit.parameters[name] - true[name]) < high - low
+    assert fit.training.rms == pytest.approx(fit.signals.noise, rel=0.1)
+
+
+def test_an_offset_is_left_out_that_cannot_be_told_from_friction_by_direction() -> None:
+    assert not [name for name in ParameterSet.of(ARM, asymmetric=True, coulomb="sign").names if name.endswith("offset")]
+
+
 def test_nothing_is_added_where_nothing_is_missing() -> None:
     fit, *_ = found({})
     assert not [finding for finding in fit.findings if finding.code == "friction"]

@@ -70,9 +70,20 @@ def with_laws(
     laws: Sequence[Law], before: Estimated, record: Record, method: str, how: Mapping[str, Any], progress: bool | None
 ) -> Estimated | None:
     """The estimate with more laws; None where all of the log, not only an excerpt, says that its fifths are then predicted no
-    better, where its motion does not tell the laws apart, or where the load does not settle."""
-    parameter_set = before.base.parameter_set
+    better, where its motion does not tell the laws apart, or where the load does not settle. An offset, which shows beside
+    friction of each direction only where joints nearly rest, is left out where it cannot be told from that."""
     options = {name: value for law in laws for name, value in law.options.items()}
+    found = with_more(options, before, record, method, how, progress)
+    if found is None and options.get("asymmetric"):
+        found = with_more(options | {"offset": False}, before, record, method, how, progress)
+    return found
+
+
+def with_more(
+    options: Mapping[str, Any], before: Estimated, record: Record, method: str, how: Mapping[str, Any], progress: bool | None
+) -> Estimated | None:
+    """See `with_laws`; the laws as options of `ParameterSet.of`."""
+    parameter_set, options = before.base.parameter_set, dict(options)
     speeds = dry_speeds(parameter_set.robot, record.signals, options)
     options |= {"standstill": speeds.standstill} | ({} if speeds.stribeck is None else {"stribeck": speeds.stribeck})
     richer = with_needed_rests(with_options(parameter_set)(options), record.parts())

@@ -70,7 +70,7 @@ def asked_laws(asked: Mapping[str, Any], width: float) -> list[ShaftFriction]:
     both = (1.0, 2.0) if asymmetric else (1.0, 1.0)  # any two that differ have a column each
     wanted: dict[str, Any] = {name: both if name == "viscous" else 1.0 for name in POWERS[: int(asked["viscous"])]}
     wanted |= {"coulomb": both} if asked["coulomb"] else {}
-    wanted |= {"offset": 1.0} if asked["offset"] and not asymmetric else {}
+    wanted |= {"offset": 1.0} if asked["offset"] and (width or not asymmetric) else {}  # two signs add up to an offset
     wanted |= {"stribeck": (1.0, 1.0)} if stribeck is not None else {}
     wanted |= {"load": 1.0} if asked["load"] else {}
     steepness = 1 / stribeck if stribeck else 0.0
@@ -104,7 +104,7 @@ def described(friction: ShaftFriction, constant: str, asymmetric: bool) -> float
     of = {name: pair(getattr(friction, name)) for name in ("viscous", "coulomb", "stribeck")}
     name = constant.removesuffix(OTHER_WAY)
     if name == "offset":
-        return float(friction.offset + (of["coulomb"][0] - of["coulomb"][1]) / 2)
+        return float(friction.offset + (0.0 if asymmetric else (of["coulomb"][0] - of["coulomb"][1]) / 2))
     if name not in of:
         return float(getattr(friction, name))
     if name == "stribeck" or not asymmetric:

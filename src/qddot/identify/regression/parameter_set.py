@@ -94,7 +94,8 @@ class ParameterSet:
                 3. `coulomb` says what the step s is: `"smooth"` or `"sign"`, or None for no such friction.
             standstill: speed, rad/s or m/s, below which a joint stands still (if it does so for a while, it is left out), and the
                 smoothing velocity of a smooth step; or joint -> speed (`standstill_speeds` finds them in a log).
-            asymmetric: viscous and Coulomb friction of their own for each direction; the offset is then their difference.
+            asymmetric: viscous and Coulomb friction of their own for each direction. Only where its step is smooth does an offset
+                show apart from them, near rest; with `"sign"` there is none.
             stribeck: speed at which `stribeck s(qd) / (1 + (qd / speed)^2)` has halved; None for none.
             load: a Coulomb friction in proportion to the load, all that acts on the joint but friction.
             coupled: pairs of joints whose motors are geared together, as in many wrists: one rotor, one friction for both.
