@@ -66,9 +66,9 @@ def test_friction_by_direction_has_an_offset_besides() -> None:
     assert len(offsets) == 4
     for name in offsets:
         low, high = fit.intervals[name]
-        assert high - low < 0.4
+        assert high - low < 0.6
         assert abs(fit.parameters[name] - true[name]) < high - low
-    assert fit.training.rms == pytest.approx(fit.signals.noise, rel=0.1)
+    assert fit.training.rms.max() < 0.05 * np.linalg.norm(fit.signals.low_pass.smooth)  # nothing but noise is left
 
 
 def test_an_offset_is_left_out_that_cannot_be_told_from_friction_by_direction() -> None:
