@@ -19,17 +19,8 @@ from qddot.arguments import finite_array
 from qddot.errors import InputError
 
 __all__ = [
-    "adjoint",
-    "bracket",
-    "exp",
-    "exp_rotation",
-    "log",
-    "log_rotation",
-    "nearest_rotation",
-    "rotation_error",
-    "screw",
-    "skew",
-]
+    "adjoint", "bracket", "exp", "exp_rotation", "log", "log_rotation", "nearest_rotation", "rotation_error", "screw", "skew",
+]  # fmt: skip
 
 SMALL = 1e-4
 """rad: below it the quotients of sine and cosine are taken from their series, whose next terms are below 1e-17 there."""

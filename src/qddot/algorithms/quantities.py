@@ -132,23 +132,11 @@ def blocks(model: LiftedModel, q, qd):
 
 FRAME: dict[str, tuple[str, ...]] = {"frame": ()}
 
-NEEDS_ALL_PARAMETERS = frozenset(
-    (
-        "potential_energy",
-        "lagrangian",
-        "hamiltonian",
-        "hamiltonian_of_momentum",
-        "center_of_mass",
-        "momentum",
-        "momentum_rate",
-        "centroidal_momentum_matrix",
-        "centroidal_momentum_matrix_rate",
-        "regressor",
-        "newton_euler_matrices",
-        "joint_wrenches",
-        "newton_euler_blocks",
-    )
-)
+NEEDS_ALL_PARAMETERS = frozenset((
+    "potential_energy", "lagrangian", "hamiltonian", "hamiltonian_of_momentum", "center_of_mass", "momentum", "momentum_rate",
+    "centroidal_momentum_matrix", "centroidal_momentum_matrix_rate", "regressor", "newton_euler_matrices", "joint_wrenches",
+    "newton_euler_blocks",
+))  # fmt: skip
 """What does not follow from the joint forces alone; everything else may use base parameters."""
 
 QUANTITIES: dict[str, Quantity] = {

@@ -28,17 +28,9 @@ TILES = 8
 SMALLEST = 64
 """States of a tile."""
 
-WORDS = (
-    "loop",
-    "single",
-    "clear_flags",
-    "get_flags",
-    "arrays",
-    "count",
-    "tile",
-    "next",
-    "flags",
-)  # of a job, before its arrays and steps
+WORDS = ("loop", "single", "clear_flags", "get_flags", "arrays", "count", "tile", "next", "flags")
+"""Of a job, before its arrays and steps."""
+
 ARRAYS, STEPS = len(WORDS), len(WORDS) + 32
 
 

@@ -24,22 +24,7 @@ from qddot.control.task_space import Impedance, OperationalSpace, Task
 from qddot.control.time_optimal import TimedPath
 
 __all__ = [
-    "Cubic",
-    "PD",
-    "ComputedTorque",
-    "ElasticFeedbackLinearisation",
-    "Hold",
-    "HybridForcePosition",
-    "Impedance",
-    "MomentumObserver",
-    "OperationalSpace",
-    "Quintic",
-    "Reference",
-    "SetPointPD",
-    "SlidingMode",
-    "SlotineLi",
-    "Task",
-    "TimedPath",
-    "Trapezoidal",
+    "Cubic", "PD", "ComputedTorque", "ElasticFeedbackLinearisation", "Hold", "HybridForcePosition", "Impedance", "MomentumObserver",
+    "OperationalSpace", "Quintic", "Reference", "SetPointPD", "SlidingMode", "SlotineLi", "Task", "TimedPath", "Trapezoidal",
     "gravity_stiffness",
-]
+]  # fmt: skip

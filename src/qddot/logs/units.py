@@ -81,23 +81,9 @@ UNITS = {
     "current": TORQUE,
     "temperature": TEMPERATURE,
 }
-IN_BRACKETS_ONLY = {
-    "s",
-    "min",
-    "m",
-    "n",
-    "a",
-    "ma",
-    "c",
-    "k",
-    "f",
-    "°",
-    "°c",
-    "°k",
-    "°f",
-    "%",
-    "‰",
-}  # too short to mean a unit as a word of a name
+IN_BRACKETS_ONLY = {"s", "min", "m", "n", "a", "ma", "c", "k", "f", "°", "°c", "°k", "°f", "%", "‰"}
+"""Too short to mean a unit as a word of a name."""
+
 UNIT_WORDS = {word for units in UNITS.values() for word in units} - IN_BRACKETS_ONLY
 
 

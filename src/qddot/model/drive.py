@@ -137,16 +137,8 @@ class Drive(Friction):
 
 
 MECHANICAL = (
-    "damping",
-    "stiffness",
-    "rest",
-    "gear_ratio",
-    "rotor_inertia",
-    "series_damping",
-    "resistance",
-    "inductance",
-    "torque_constant",
-)
+    "damping", "stiffness", "rest", "gear_ratio", "rotor_inertia", "series_damping", "resistance", "inductance", "torque_constant",
+)  # fmt: skip
 
 NUMBERS = (*FRICTION, *MECHANICAL)
 """The fields of a drive that are one number, or a pair of them."""

@@ -25,24 +25,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 LOOK = {
-    "font.size": 9.5,
-    "axes.titlesize": 11,
-    "axes.titleweight": "bold",
-    "axes.titlelocation": "left",
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.edgecolor": "#5f6368",
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "grid.color": "#e4e7ea",
-    "grid.linewidth": 0.7,
-    "lines.linewidth": 1.4,
-    "legend.frameon": False,
-    "legend.fontsize": 8.5,
-    "xtick.color": "#5f6368",
-    "ytick.color": "#5f6368",
-    "savefig.dpi": 150,
-}
+    "font.size": 9.5, "axes.titlesize": 11, "axes.titleweight": "bold", "axes.titlelocation": "left", "axes.spines.top": False,
+    "axes.spines.right": False, "axes.edgecolor": "#5f6368", "axes.grid": True, "axes.axisbelow": True, "grid.color": "#e4e7ea",
+    "grid.linewidth": 0.7, "lines.linewidth": 1.4, "legend.frameon": False, "legend.fontsize": 8.5, "xtick.color": "#5f6368",
+    "ytick.color": "#5f6368", "savefig.dpi": 150,
+}  # fmt: skip
 
 CURVES = (0.05, 0.85)
 """From where to where of the colour scale joints are taken: from dark to light, so that their order shows without colour too."""

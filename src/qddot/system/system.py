@@ -181,29 +181,11 @@ def needs_links(name: str) -> Any:
     return refuse
 
 
-for _name in (
-    "with_gravity",
-    "with_floating_base",
-    "with_payload",
-    "with_tool",
-    "with_transmission",
-    "with_locked",
-    "subtree",
-    "chain",
-    "tree",
-    "explore",
-    "identify",
-    "excitation",
-    "parameters",
-    "properties",
-    "to_urdf",
-    "to_toml",
-    "inverse_kinematics",
-    "inverse_kinematics_solutions",
-    "task_space",
-    "ellipsoids",
-    "manipulability",
-    "external_wrench",
-    "constraint_wrench",
-):
+LINKS_ONLY = (
+    "with_gravity", "with_floating_base", "with_payload", "with_tool", "with_transmission", "with_locked", "subtree", "chain",
+    "tree", "explore", "identify", "excitation", "parameters", "properties", "to_urdf", "to_toml", "inverse_kinematics",
+    "inverse_kinematics_solutions", "task_space", "ellipsoids", "manipulability", "external_wrench", "constraint_wrench",
+)  # fmt: skip
+
+for _name in LINKS_ONLY:
     setattr(System, _name, needs_links(_name))

@@ -16,40 +16,15 @@ class Notation(NamedTuple):
 
 
 QDDOT = {
-    "mass_matrix": "M",
-    "coriolis_matrix": "C",
-    "coriolis_torque": "c",
-    "gravity_torque": "g",
-    "friction_torque": "tau_f",
-    "spring_torque": "tau_s",
-    "inverse_dynamics": "tau",
-    "load_torque": "load",
-    "forward_dynamics": "qdd",
-    "mass_matrix_rate": "Mdot",
-    "christoffel": "Gamma",
-    "kinetic_energy": "K",
-    "potential_energy": "P",
-    "lagrangian": "L",
-    "hamiltonian": "H",
-    "jacobian": "J",
-    "jacobian_dot": "Jdot",
-    "transform": "T",
-    "generalized_momentum": "p",
-    "hamiltonian_of_momentum": "H",
-    "velocities_of_momentum": "qdot",
-    "rates_of_momentum": "pdot",
-    "centrifugal_matrix": "Q",
-    "coriolis_products_matrix": "B",
-    "bias_torque": "h",
-    "constraint_residual": "phi",
-    "constraint_jacobian": "A",
-    "constraint_jacobian_dot": "Adot",
-    "constraint_multipliers": "lambda",
-    "constraint_projection": "P",
-    "constraint_projection_of_rates": "P_qdd",
-    "constraint_null_space": "N",
-    "reduced_dynamics": "tau_N",
-}
+    "mass_matrix": "M", "coriolis_matrix": "C", "coriolis_torque": "c", "gravity_torque": "g", "friction_torque": "tau_f",
+    "spring_torque": "tau_s", "inverse_dynamics": "tau", "load_torque": "load", "forward_dynamics": "qdd",
+    "mass_matrix_rate": "Mdot", "christoffel": "Gamma", "kinetic_energy": "K", "potential_energy": "P", "lagrangian": "L",
+    "hamiltonian": "H", "jacobian": "J", "jacobian_dot": "Jdot", "transform": "T", "generalized_momentum": "p",
+    "hamiltonian_of_momentum": "H", "velocities_of_momentum": "qdot", "rates_of_momentum": "pdot", "centrifugal_matrix": "Q",
+    "coriolis_products_matrix": "B", "bias_torque": "h", "constraint_residual": "phi", "constraint_jacobian": "A",
+    "constraint_jacobian_dot": "Adot", "constraint_multipliers": "lambda", "constraint_projection": "P",
+    "constraint_projection_of_rates": "P_qdd", "constraint_null_space": "N", "reduced_dynamics": "tau_N",
+}  # fmt: skip
 
 NOTATIONS = {
     "qddot": Notation("q", QDDOT, "L"),
@@ -77,31 +52,16 @@ Control*; Featherstone, *Rigid Body Dynamics Algorithms*. What a book has no let
 
 ENERGIES = ("kinetic_energy", "potential_energy", "lagrangian")
 
-ARGUMENTS = {
-    "mass_matrix": 1,
-    "coriolis_matrix": 2,
-    "coriolis_torque": 2,
-    "gravity_torque": 1,
-    "mass_matrix_rate": 2,
-    "christoffel": 1,
-    "kinetic_energy": 2,
-    "potential_energy": 1,
-    "lagrangian": 2,
-    "hamiltonian": 2,
-    "jacobian": 1,
-    "jacobian_dot": 2,
-    "transform": 1,
-    "centrifugal_matrix": 1,
-    "coriolis_products_matrix": 1,
-    "generalized_momentum": 2,
-    "bias_torque": 2,
-    "constraint_residual": 1,
-    "constraint_jacobian": 1,
-    "constraint_jacobian_dot": 2,
-    "constraint_projection": 1,
-    "constraint_projection_of_rates": 1,
-    "constraint_null_space": 1,
-}
+OF_Q = (
+    "mass_matrix", "gravity_torque", "christoffel", "potential_energy", "jacobian", "transform", "centrifugal_matrix",
+    "coriolis_products_matrix", "constraint_residual", "constraint_jacobian", "constraint_projection",
+    "constraint_projection_of_rates", "constraint_null_space",
+)  # fmt: skip
+OF_Q_AND_QD = (
+    "coriolis_matrix", "coriolis_torque", "mass_matrix_rate", "kinetic_energy", "lagrangian", "hamiltonian", "jacobian_dot",
+    "generalized_momentum", "bias_torque", "constraint_jacobian_dot",
+)  # fmt: skip
+ARGUMENTS = dict.fromkeys(OF_Q, 1) | dict.fromkeys(OF_Q_AND_QD, 2)
 """How many of q, qd a quantity is a function of; nothing is written after one that is not here."""
 
 GREEK = {
