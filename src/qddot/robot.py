@@ -1963,12 +1963,7 @@ class Robot:
         return Operations.of(self._evaluate.kernels.program((self._evaluate.kernels.request(quantity, options),)))
 
     def compute(
-        self,
-        quantities: Sequence[Any],
-        *arrays: ArrayLike,
-        engine: str = "serial",
-        address: Any = None,
-        **options: Unpack[Options],
+        self, quantities: Sequence[Any], *arrays: ArrayLike, engine: str = "serial", address: Any = None, **options: Unpack[Options]
     ) -> dict[str, Any]:
         """Several quantities in one kernel, which shares what they have in common.
 

@@ -60,11 +60,7 @@ def transmitted(
 def spin(w: Vec, dw: Vec) -> Mat:
     """U = [dw] + [w][w]: points at r of a turning body accelerate by U r."""
     xx, yy, zz, xy, xz, yz = w.x * w.x, w.y * w.y, w.z * w.z, w.x * w.y, w.x * w.z, w.y * w.z
-    return Mat(
-        Vec(-(yy + zz), xy - dw.z, xz + dw.y),
-        Vec(xy + dw.z, -(xx + zz), yz - dw.x),
-        Vec(xz - dw.y, yz + dw.x, -(xx + yy)),
-    )
+    return Mat(Vec(-(yy + zz), xy - dw.z, xz + dw.y), Vec(xy + dw.z, -(xx + zz), yz - dw.x), Vec(xz - dw.y, yz + dw.x, -(xx + yy)))
 
 
 def inverse_dynamics(model: LiftedModel, q: Scalars, qd: Scalars, qdd: Scalars, f_ext: Wrenches | None = None) -> list[Scalar]:
@@ -80,11 +76,7 @@ def demanded_torque(model: LiftedModel, qd: Scalars, load: Scalars) -> list[Scal
 
 def load_torque(model: LiftedModel, q: Scalars, qd: Scalars, qdd: Scalars, f_ext: Wrenches | None = None) -> list[Scalar]:
     """Return joint forces as `inverse_dynamics` does, without friction."""
-    terms = (
-        newton_euler(model, q, qd, qdd, model.gravity, f_ext),
-        armature_torque(model, qdd),
-        spring_torque(model, q),
-    )
+    terms = (newton_euler(model, q, qd, qdd, model.gravity, f_ext), armature_torque(model, qdd), spring_torque(model, q))
     return [sum(parts) for parts in zip(*terms)]
 
 

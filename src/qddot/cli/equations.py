@@ -38,9 +38,7 @@ DIGITS, EXACT = 6, 7  # of numbers that had to be rounded; decimals up to so man
 @click.argument("quantities", metavar="[QUANTITY]...", type=QuantityName(FORMS), nargs=-1)
 @click.option("--format", "style", type=click.Choice((*STYLED, "python", "c")), default="text")
 @click.option(
-    "--notation",
-    type=click.Choice(NOTATIONS),
-    help="Whose letters to write: M or B, c or V, g or G; for text, latex and mathml.",
+    "--notation", type=click.Choice(NOTATIONS), help="Whose letters to write: M or B, c or V, g or G; for text, latex and mathml."
 )
 @digits_option
 @g_option

@@ -7,14 +7,7 @@ from typing import Any
 
 import click
 
-from qddot.cli.arguments import (
-    QuantityName,
-    chosen_options,
-    frame_option,
-    quantity_options_option,
-    robot_argument,
-    robot_options,
-)
+from qddot.cli.arguments import QuantityName, chosen_options, frame_option, quantity_options_option, robot_argument, robot_options
 from qddot.cli.printing import plainly, written
 
 

@@ -33,12 +33,7 @@ class Repeated:
     """
 
     def __init__(
-        self,
-        evaluate: Evaluator,
-        what: str,
-        kernel: Callable[[], Kernel],
-        options: Options,
-        careful: Careful | None = None,
+        self, evaluate: Evaluator, what: str, kernel: Callable[[], Kernel], options: Options, careful: Careful | None = None
     ) -> None:
         self.evaluate, self.what, self.options, self.careful = evaluate, what, options, careful
         self.make = kernel

@@ -83,9 +83,7 @@ def serial_model(
     links, joints = [base], []
     for i, step in enumerate(steps):
         link = Link(
-            parts.part("link_names", i, str, f"link{i + 1}"),
-            parts.part("inertias", i, Inertia),
-            parts.get("places", i, step.place),
+            parts.part("link_names", i, str, f"link{i + 1}"), parts.part("inertias", i, Inertia), parts.get("places", i, step.place)
         )
         subject = Subject(f"joint {i + 1}", step.place)
         joints.append(

@@ -52,9 +52,7 @@ class Steps:
     def energies(self) -> Step:
         eq = self.eq
         names = ", ".join(self.system.joint_names)
-        prose = [
-            say("The coordinates $q$ are the system's own: {names}. Its kinetic and potential energy are given.", names=names),
-        ]
+        prose = [say("The coordinates $q$ are the system's own: {names}. Its kinetic and potential energy are given.", names=names)]
         equations = [
             Equation("T", "", eq.kinetic_energy, role="inertial"),
             Equation("V", "", eq.potential_energy, role="gravity"),

@@ -41,11 +41,7 @@ def unidentifiable(base: Base) -> list[Concern]:
 
 
 def excitation(
-    base: Base,
-    estimate: Estimate,
-    motion: MotionSummary | None,
-    left: Errors | None,
-    factors: Factors | None,
+    base: Base, estimate: Estimate, motion: MotionSummary | None, left: Errors | None, factors: Factors | None
 ) -> list[Concern]:
     """The motion does not tell the base parameters apart."""
     found = []

@@ -25,16 +25,7 @@ from qddot.identify.checks.normal_equations import Left, fitted
 from qddot.identify.checks.trial import Trial
 from qddot.identify.regression.drive_terms import Motion, drive_columns
 from qddot.identify.regression.residuals import rms, structure
-from qddot.thresholds import (
-    LAW_AS_WELL,
-    LAW_GAIN,
-    MATTERS,
-    MOST_HARMONICS,
-    MOST_OF_IT,
-    SMALL_LAW_GAIN,
-    STRIBECK_SPEEDS,
-    TRACE,
-)
+from qddot.thresholds import LAW_AS_WELL, LAW_GAIN, MATTERS, MOST_HARMONICS, MOST_OF_IT, SMALL_LAW_GAIN, STRIBECK_SPEEDS, TRACE
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 

@@ -20,12 +20,7 @@ from qddot.identify.regression.reduction import Rows
 from qddot.identify.regression.signals import Signals
 
 
-def instrumental(
-    base: Base,
-    signals: Signals,
-    reference: tuple[np.ndarray, np.ndarray, np.ndarray],
-    start: Estimate,
-) -> Estimate:
+def instrumental(base: Base, signals: Signals, reference: tuple[np.ndarray, np.ndarray, np.ndarray], start: Estimate) -> Estimate:
     """The estimate by instruments.
 
     Args:

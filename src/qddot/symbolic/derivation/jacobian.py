@@ -188,10 +188,7 @@ def gravity_step(s: Subject, terms: Terms) -> Step:
         if all(x.point is not None for x in heavy_links(s))
         else r"\left( J_{vi}^{\mathsf T} m_i \vec g + J_{\omega i}^{\mathsf T} (R_i h_i \times \vec g) \right)"
     )
-    equations = [
-        Equation(r"\vec g", "", s.form(s.lifted.gravity)),
-        Equation("g(q)", formula, s.form(terms.g), "g_{@}", "gravity"),
-    ]
+    equations = [Equation(r"\vec g", "", s.form(s.lifted.gravity)), Equation("g(q)", formula, s.form(terms.g), "g_{@}", "gravity")]
     checks = [s.check_quantity("The forces of gravity", terms.g, "gravity_torque", s.torque)]
     return Step("Gravity", prose, equations, checks, makes=("gravity_torque",))
 

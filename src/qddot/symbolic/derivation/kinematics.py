@@ -17,13 +17,7 @@ KINDS = {Revolute: "revolute", Prismatic: "prismatic", Helical: "helical"}
 
 def joint_table(s: Subject) -> Table:
     """Which joint moves which link, and by which coordinate."""
-    head = (
-        say("link or shaft" if s.shafts or s.gears else "link"),
-        say("joint"),
-        say("type"),
-        say("parent"),
-        say("coordinate"),
-    )
+    head = (say("link or shaft" if s.shafts or s.gears else "link"), say("joint"), say("type"), say("parent"), say("coordinate"))
     return Table(head, [joint_row(s, body) for body in s.lifted.bodies if body.columns])
 
 
@@ -38,13 +32,7 @@ def joint_row(s: Subject, body: LiftedBody) -> tuple[Prose, ...]:
     first, last = body.coordinates[0] + 1, body.coordinates[-1] + 1
     letters = rf"$q_{{{first}}}$" if first == last else rf"$q_{{{first}}}, \dots, q_{{{last}}}$"
     follows = " (follows)" if body.rate != 1 or body.offset != 0 or body.joint_name in s.model.leaders else ""
-    return (
-        name,
-        say("{name}", name=body.joint_name),
-        say(kind),
-        say(parent),
-        say(letters + follows),
-    )
+    return (name, say("{name}", name=body.joint_name), say(kind), say(parent), say(letters + follows))
 
 
 def parent_of(link: LinkData) -> int:

@@ -272,10 +272,7 @@ def lagrangian_step(s: Subject, L: Poly) -> Step:
         prose.append(say("Written out it has {n:,} terms.", n=len(L)))
     s.agree("The Lagrangian", L, s.equations.lagrangian)
     return Step(
-        "The Lagrangian",
-        prose,
-        [Equation(r"\mathcal{L}", "K - P", form)],
-        [s.check_quantity("The Lagrangian", L, "lagrangian")],
+        "The Lagrangian", prose, [Equation(r"\mathcal{L}", "K - P", form)], [s.check_quantity("The Lagrangian", L, "lagrangian")]
     )
 
 

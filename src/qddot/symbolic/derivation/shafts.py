@@ -95,10 +95,7 @@ def gear_equations(s: Subject, gear: LiftedBody) -> list[Equation]:
     """Equations of an elastic gear: of the energy, with the stiffness."""
     k, (joint, motor) = gear.index + 1, (i + 1 for i in gear.coordinates)
     formula = rf"\frac{{1}}{{2}} k_{{{k}}} (q_{{{joint}}} - q_{{{motor}}})^2"
-    return [
-        Equation(f"k_{{{k}}}", "", s.form(gear.drive.stiffness)),
-        Equation(f"P_{{{k}}}", formula, s.form(gear_energy(s, gear))),
-    ]
+    return [Equation(f"k_{{{k}}}", "", s.form(gear.drive.stiffness)), Equation(f"P_{{{k}}}", formula, s.form(gear_energy(s, gear)))]
 
 
 def spin_column(s: Subject, x: ShaftData, Jw: np.ndarray) -> np.ndarray:

@@ -98,11 +98,7 @@ class ExactModel:
     symbols: frozenset = frozenset()
 
     def __init__(
-        self,
-        source: Model,
-        symbols: str = "given",
-        further: Mapping[str, int] | None = None,
-        constants: Sequence[Scalar] = (),
+        self, source: Model, symbols: str = "given", further: Mapping[str, int] | None = None, constants: Sequence[Scalar] = ()
     ) -> None:
         word("symbols", symbols, PARAMETERS)
         self.source, self.name, self.root = source, source.name, source.root

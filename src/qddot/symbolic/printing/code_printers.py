@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from qddot.symbolic.robot_in_letters import RobotInLetters
 
 RESERVED = {
-    *keyword.kwlist, "auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern", "float",
-    "for", "goto", "if", "inline", "int", "long", "main", "register", "restrict", "return", "short", "signed", "sizeof", "static",
-    "struct", "switch", "typedef", "union", "unsigned", "void", "volatile", "while",
-    "np", "tau", "lam", "parameters", "out", "p", "q", "qd", "qdd", "pi", "cos", "sin", "tan", "acos", "asin", "atan", "atan2", "cosh",
-    "sinh", "tanh", "exp", "log", "sqrt", "pow", "fabs", "y0", "y1", "yn", "j0", "j1", "jn", "gamma",
+    *keyword.kwlist, "auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern",
+    "float", "for", "goto", "if", "inline", "int", "long", "main", "register", "restrict", "return", "short", "signed", "sizeof",
+    "static", "struct", "switch", "typedef", "union", "unsigned", "void", "volatile", "while",
+    "np", "tau", "lam", "parameters", "out", "p", "q", "qd", "qdd", "pi", "cos", "sin", "tan", "acos", "asin", "atan", "atan2",
+    "cosh", "sinh", "tanh", "exp", "log", "sqrt", "pow", "fabs", "y0", "y1", "yn", "j0", "j1", "jn", "gamma",
 }  # fmt: skip
 IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 

@@ -19,19 +19,7 @@ from qddot.symbolic.printing.notation import EXACT, NOTATIONS
 from qddot.symbolic.printing.quotients import quotient_tree
 from qddot.symbolic.printing.rates import by_rates
 from qddot.symbolic.printing.sympy_tree import tree_of
-from qddot.symbolic.printing.tree import (
-    ZERO,
-    Call,
-    Inverse,
-    Node,
-    Number,
-    Product,
-    Sum,
-    Symbol,
-    product,
-    size,
-    total,
-)
+from qddot.symbolic.printing.tree import ZERO, Call, Inverse, Node, Number, Product, Sum, Symbol, product, size, total
 
 if TYPE_CHECKING:
     from qddot.symbolic.robot_in_letters import RobotInLetters
