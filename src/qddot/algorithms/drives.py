@@ -27,10 +27,15 @@ def shafts(body: LiftedBody) -> list[Shaft]:
     return [[(c, 1)] for c in body.columns]
 
 
+def driven(model: LiftedModel) -> list[LiftedBody]:
+    """Bodies on a joint with a drive."""
+    return [body for body in model.bodies if body.is_driven]
+
+
 def armatures(model: LiftedModel) -> list[Scalar]:
     """Inertia that rotors add to the diagonal of M, column by column."""
     total = zeros(model.nv)
-    for body in model.bodies:
+    for body in driven(model):
         for c in () if isinstance(body.joint, Rotor) else body.columns:
             total[c] = total[c] + body.drive.armature
     return total
@@ -88,7 +93,7 @@ def load_factor_slopes(model: LiftedModel, qd: Scalars, load: Scalars) -> list[S
 
 def sliding_shafts(model: LiftedModel, qd: Scalars, sliding: Scalars | None = None) -> Iterator[tuple[Shaft, Sliding]]:
     """Each shaft with friction, at its speed."""
-    for body in model.bodies:
+    for body in driven(model):
         nominal = nominal_friction(model, body)
         if not nominal.laws:
             continue  # by the model's own numbers: a friction that is not there costs nothing, and asks no scalar for its sign
@@ -99,7 +104,7 @@ def sliding_shafts(model: LiftedModel, qd: Scalars, sliding: Scalars | None = No
 
 def loaded_columns(model: LiftedModel, qd: Scalars, sliding: Scalars | None = None) -> Iterator[tuple[int, Sliding]]:
     """Each column whose friction grows with the load: such a shaft is one joint."""
-    for body in model.bodies:
+    for body in driven(model):
         nominal = nominal_friction(model, body)
         if not is_zero(nominal.load):
             for c in body.columns:
@@ -165,7 +170,7 @@ def spring_slope(model: LiftedModel, q: Scalars) -> list[list[Scalar]]:
 
 def waves(model: LiftedModel, q: Scalars) -> Iterator[tuple[int, int, tuple[Scalar, Scalar], tuple[Scalar, Scalar]]]:
     """(column, k, (a, b), (cos kq, sin kq)) of each `a cos(k q) + b sin(k q)` that a hinge needs."""
-    for body in model.bodies:
+    for body in driven(model):
         if body.drive.harmonics:
             once = model.field.cos_sin(q[body.coordinates[0]])
             for k, a, b in body.drive.harmonics:
@@ -185,7 +190,7 @@ def multiple(once: tuple[Scalar, Scalar], k: int) -> tuple[Scalar, Scalar]:
 
 def stretched(model: LiftedModel, q: Scalars) -> Iterator[tuple[LiftedBody, Shaft, Scalar]]:
     """(body, shaft, how far its spring is wound up): of joints with one coordinate, and of elastic gears."""
-    for body in model.bodies:
+    for body in driven(model):
         if len(body.coordinates) == 1 or (isinstance(body.joint, Rotor) and body.coordinates):
             yield body, shafts(body)[0], stretch(body, q)
 

@@ -49,7 +49,7 @@ def articulated_bodies(model: LiftedModel, q: Scalars, qd: Scalars, tau: Scalars
         i, S = body.index, [s for _, s in body.subspace]
         U[i] = [IA[i] @ s for s in S]
         inertia = [[U_j.dot(s) for U_j in U[i]] for s in S]
-        for k in range(len(S)):
+        for k in range(len(S)) if body.is_driven else ():
             inertia[k][k] = inertia[k][k] + body.drive.armature
         D[i] = factor(inertia)
         u[i] = [driving[col] - pA[i].dot(s) for col, s in body.subspace]

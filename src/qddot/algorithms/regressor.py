@@ -62,6 +62,8 @@ def link_columns(model: LiftedModel, body: LiftedBody, X, v: Motion, a: Motion) 
 
 def drive_constants(model: LiftedModel, body: LiftedBody) -> list[tuple[str, Scalar]]:
     """(name, value) of each constant of a body's drive that is not zero, by the model's own numbers; nothing for an idle drive."""
+    if not body.is_driven:
+        return []
     drive, nominal = body.drive, model.source.bodies[body.index].drive
     constants = [("armature", drive.armature)] if not is_zero(nominal.armature) else []
     constants += drive.friction.constants(nominal.friction)

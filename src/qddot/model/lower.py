@@ -42,7 +42,7 @@ class Body:
         link: pose of the link's own frame in the body frame.
         coordinates, columns: indices into q and qd.
         rate, offset: joint position = rate * q + offset (1 and 0 unless it follows another joint or has a screw with raw length).
-        drive: what its joint adds, as felt at its coordinate.
+        drive: what its joint adds, as felt at its coordinate; of one that is not driven nothing is asked.
         reach: how far a slider carries it, m; 1 where there is no limit.
     """
 
@@ -61,6 +61,7 @@ class Body:
     rate: Scalar = 1.0
     offset: Scalar = 0.0
     drive: JointSide = JointSide()
+    is_driven: bool = False
     reach: float = 0.0
 
     @property
@@ -81,7 +82,7 @@ class Body:
                 "moments": lift(self.moments if moments is None else moments),
                 "rate": rate,
                 "offset": field.constant(self.offset),
-                "drive": self.drive.map(field.constant),
+                "drive": self.drive.map(field.constant) if self.is_driven else self.drive,
             },
             subspace=tuple((c, lift(s) * rate) for c, s in zip(self.columns, self.joint.subspace, strict=True)),
         )
@@ -233,7 +234,8 @@ def take(bodies: list[Body], body: Body, joint: Joint, q: range, v: range, multi
         columns=tuple(v),
         rate=multiplier * joint.rate,
         offset=offset * joint.rate,
-        drive=drive.driven_by(multiplier, offset) if joint.mimic else drive,
+        drive=drive.driven_by(multiplier, offset) if joint.mimic and joint.drive else drive,
+        is_driven=joint.drive is not None,
         reach=reach_of(body.joint, joint.limits),
     )
 
@@ -323,10 +325,9 @@ def shaft(
     inertia: RigidInertia,
     side: JointSide | None = None,
 ) -> Body:
-    side = replace(side, armature=0.0) if side else JointSide()  # the inertia is the body's own
-    return Body(
-        index, name, name, parent, at, joint, Transform(), False, inertia, PseudoInertia.of(inertia), (), columns, drive=side
-    )
+    drive = replace(side, armature=0.0) if side else JointSide()  # the inertia is the body's own
+    moments, driven = PseudoInertia.of(inertia), {"drive": drive, "is_driven": side is not None}
+    return Body(index, name, name, parent, at, joint, Transform(), False, inertia, moments, (), columns, **driven)
 
 
 def axial_inertia(moment: Scalar) -> RigidInertia:

@@ -205,7 +205,7 @@ class RobotInLetters:
 def softened_rates(model: LiftedModel) -> Iterator[Poly]:
     """`w^4 + v^4` of each shaft whose friction is smoothed over a speed w."""
     for body in model.bodies:
-        if nominal_friction(model, body).is_smoothed:
+        if body.is_driven and nominal_friction(model, body).is_smoothed:
             for shaft in shafts(body) if body.columns else ():
                 v, w = shaft_speed(shaft, model.field.qd), body.drive.friction.width  # type: ignore[attr-defined]
                 yield v * v * v * v + w * w * w * w
@@ -219,7 +219,8 @@ def constants_of(model: LiftedModel) -> Sequence[Any]:
         m, h, I = body.inertia
         found += [m, *h, *(x for row in I for x in row), *body.placement.p, *(x for row in body.placement.R for x in row)]
         found += [body.rate, body.offset]
-        body.drive.map(note)
+        if body.is_driven:
+            body.drive.map(note)
         found += [x for _, s in body.subspace for x in s.components()]
     for name in model.source.mechanism.frames:
         pose = model.frame(name)[1]

@@ -260,7 +260,7 @@ def signed(mechanism: Mechanism) -> list[Signed]:
     found: list[Signed] = list(range(mechanism.nv))
     for body in mechanism.bodies:
         friction = body.drive.friction
-        if not body.columns or not (friction.needs_sign or friction.is_smoothed):
+        if not body.is_driven or not body.columns or not (friction.needs_sign or friction.is_smoothed):
             continue
         if isinstance(body.joint, Rotor):
             turning: list[int | Turns] = [direction(list(zip(body.columns, body.joint.rates)))]

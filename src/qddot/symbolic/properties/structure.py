@@ -128,7 +128,8 @@ def every_link_is_solid(equations: Equations) -> bool:
         return False
     for body in links:
         below = [shaft for shaft in shafts if shaft.parent in (WORLD, body.parent)]
-        rotor = len(body.columns) == 1 and ((number(body.drive.armature) or 0) > 0 or spins(below, body.columns[0]))
+        armature = number(body.drive.armature) if body.is_driven else 0
+        rotor = len(body.columns) == 1 and ((armature or 0) > 0 or spins(below, body.columns[0]))
         if not is_positive(spatial_inertia(body.inertia), strictly=not rotor):
             return False
     return all(spins(shafts, c) for c in range(equations.nv) if is_motor(equations, c))
