@@ -22,7 +22,7 @@ import numpy as np
 
 from tests.fuzz import mutate
 
-ParameterSet = dict[str, list[Any]]
+Columns = dict[str, list[Any]]
 SAMPLES = 60
 LARGE = (0, 1, 255, 2**16, 2**31 - 1, 2**32 - 1, 2**40, 2**63 - 1, 2**64 - 1)
 
@@ -37,7 +37,7 @@ class Quiet(Random):
         return seq[0]
 
 
-def write(random: Random, path: Path, table: ParameterSet) -> None:
+def write(random: Random, path: Path, table: Columns) -> None:
     """A file in the format its suffix tells, at times with some bytes changed.
 
     A library that refuses to write so odd a thing has often begun to: what lies there is a mutant as well.
@@ -50,20 +50,20 @@ def write(random: Random, path: Path, table: ParameterSet) -> None:
         path.write_bytes(mutate.bytes_of(random, path.read_bytes()))
 
 
-def arrays(table: ParameterSet) -> dict[str, np.ndarray]:
-    """ParameterSet as numbers; what is none becomes NaN. Names as archives can hold them."""
+def arrays(table: Columns) -> dict[str, np.ndarray]:
+    """Columns as numbers; what is none becomes NaN. Names as archives can hold them."""
     named = {"".join(c for c in name if c.isascii() and c.isalnum())[:30] or "x": values for name, values in table.items()}
     return {name: np.array([x if isinstance(x, float) else np.nan for x in values]) for name, values in named.items()}
 
 
-def resized(table: ParameterSet) -> dict[str, np.ndarray]:
+def resized(table: Columns) -> dict[str, np.ndarray]:
     return {name: np.resize(values, SAMPLES) for name, values in arrays(table).items()}
 
 
 # CSV ----------------------------------------------------------------------------------------------------------------------
 
 
-def csv(random: Random, path: Path, table: ParameterSet) -> None:
+def csv(random: Random, path: Path, table: Columns) -> None:
     separator = random.choice(",,,;\t ")
     rows = [separator.join(table)]
     for i in range(max(map(len, table.values()))):
@@ -93,7 +93,7 @@ def unusual(random: Random, array: np.ndarray) -> np.ndarray:
                 return array.reshape(random.choice(((-1,), (1, -1), (-1, 1), (-1, 1, 1), (1, 1, 1, -1))))
 
 
-def with_unusual(random: Random, table: ParameterSet) -> dict[str, np.ndarray]:
+def with_unusual(random: Random, table: Columns) -> dict[str, np.ndarray]:
     found = arrays(table)
     if random.random() < 0.3:
         found = {"t": resized(table).get("t", np.arange(60.0)), "q": np.column_stack(list(resized(table).values())), **found}
@@ -114,7 +114,7 @@ def header_changed(random: Random, data: bytes) -> bytes:
     return data[:8] + struct.pack("<H", len(changed)) + changed + data[10 + length :]
 
 
-def npz(random: Random, path: Path, table: ParameterSet) -> None:
+def npz(random: Random, path: Path, table: Columns) -> None:
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED if random.random() < 0.5 else zipfile.ZIP_STORED) as archive:
         for name, array in with_unusual(random, table).items():
             stream = io.BytesIO()
@@ -124,7 +124,7 @@ def npz(random: Random, path: Path, table: ParameterSet) -> None:
             archive.writestr(member, header_changed(random, data) if random.random() < 0.1 else data)
 
 
-def npy(random: Random, path: Path, table: ParameterSet) -> None:
+def npy(random: Random, path: Path, table: Columns) -> None:
     columns = resized(table)
     array: np.ndarray = np.rec.fromarrays(list(columns.values()), names=list(columns))
     if random.random() < 0.2:
@@ -139,7 +139,7 @@ def npy(random: Random, path: Path, table: ParameterSet) -> None:
 # MATLAB, HDF5, Parquet ----------------------------------------------------------------------------------------------------
 
 
-def mat(random: Random, path: Path, table: ParameterSet) -> None:
+def mat(random: Random, path: Path, table: Columns) -> None:
     from scipy.io import savemat
 
     plain = {name: x for name, x in with_unusual(random, table).items() if x.dtype.kind in "fiuSU" and x.dtype.itemsize < 16}
@@ -154,7 +154,7 @@ def mat(random: Random, path: Path, table: ParameterSet) -> None:
     savemat(path, found, format=version, do_compression=version == "5" and random.random() < 0.5)
 
 
-def hdf5(random: Random, path: Path, table: ParameterSet) -> None:
+def hdf5(random: Random, path: Path, table: Columns) -> None:
     import h5py
 
     with h5py.File(path, "w") as file:
@@ -196,7 +196,7 @@ def odd_parts(random: Random, h5py: Any, file: Any) -> None:
             file["empty"] = h5py.Empty("f8")
 
 
-def parquet(random: Random, path: Path, table: ParameterSet) -> None:
+def parquet(random: Random, path: Path, table: Columns) -> None:
     import pyarrow as arrow
     from pyarrow.parquet import write_table
 
@@ -246,7 +246,7 @@ def joint_state(random: Random, stamp: int, names: list[str], *values: np.ndarra
     return mutate.bytes_of(random, data) if random.random() < 0.001 else data
 
 
-def messages(random: Random, table: ParameterSet) -> Iterator[tuple[int, bytes]]:
+def messages(random: Random, table: Columns) -> Iterator[tuple[int, bytes]]:
     """(nanoseconds, message) for each row; columns without a known name are further joints."""
     columns = resized(table)
     clock = columns.pop("t", np.arange(SAMPLES) / 100)
@@ -265,7 +265,7 @@ def topic_type(random: Random) -> str | None:
     return "sensor_msgs/msg/JointState" if kind > 0.08 else random.choice(("sensor_msgs/JointState", "std_msgs/msg/String", None))
 
 
-def mcap(random: Random, path: Path, table: ParameterSet) -> None:
+def mcap(random: Random, path: Path, table: Columns) -> None:
     from mcap.writer import CompressionType, Writer
 
     with path.open("wb") as file:
@@ -314,7 +314,7 @@ def records_changed(random: Random, data: bytes) -> bytes:
 ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT 1 AS topic_id, i AS timestamp, x'' AS data FROM n"
 
 
-def db3(random: Random, path: Path, table: ParameterSet) -> None:
+def db3(random: Random, path: Path, table: Columns) -> None:
     with closing(sqlite3.connect(path, isolation_level=None)) as db:
         db.execute("PRAGMA synchronous=OFF")
         db.execute("PRAGMA journal_mode=OFF")
@@ -340,7 +340,7 @@ def changed_row(random: Random, stamp: int, data: bytes) -> tuple[Any, Any]:
     return stamp, data
 
 
-WRITERS: dict[str, Callable[[Random, Path, ParameterSet], None]] = {
+WRITERS: dict[str, Callable[[Random, Path, Columns], None]] = {
     ".csv": csv,
     ".npz": npz,
     ".npy": npy,
