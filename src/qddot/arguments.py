@@ -77,14 +77,8 @@ def shape_of(name: str, value: Any) -> tuple[int, ...]:
 
 
 def finite_array(name: str, value: object, *, infinite: bool = False) -> np.ndarray:
-    """Real, finite numbers as an array of float64.
-
-    Args:
-        infinite: whether infinities may be among them.
-
-    Raises:
-        InputError: something else.
-    """
+    """Real, finite numbers as an array of float64. `infinite`: whether infinities may be among them. Raises InputError: something
+    else."""
     array = real_array(name, value)
     if not (~np.isnan(array) if infinite else np.isfinite(array)).all():
         raise InputError(f"{name}={as_written(value)} has a value that is not {'a number' if infinite else 'finite'}: give numbers")

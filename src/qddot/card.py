@@ -71,12 +71,8 @@ def fragment(inside: str, *, has_math: bool = False) -> str:
 
 
 def framed(document: str, *, height: int, width: str = "100%", allowed: str = "") -> str:
-    """A page in a frame of a notebook: it keeps its own rules, and can reach nothing of the notebook.
-
-    Args:
-        height, width: px, or a share for the width.
-        allowed: what the frame's sandbox allows.
-    """
+    """A page in a frame of a notebook: it keeps its own rules, and can reach nothing of the notebook. `height`, `width`: px, or a
+    share for the width; `allowed`: what the frame's sandbox allows."""
     frame = f'width="{width}" height="{height}" style="border:0;max-width:100%" srcdoc="{escape(document)}"'
     return f'{UNTRUSTED}<iframe sandbox="{allowed}" allow="clipboard-write" {frame}></iframe>'
 

@@ -20,16 +20,9 @@ ROUNDS = 8  # times that a task is handed out, each until the scheduler gives it
 
 
 def in_cluster(function: Callable, tasks: Iterable[tuple], address: Any) -> Iterator[Any]:
-    """`function(*task)` of each task, computed by the workers.
-
-    Args:
-        address: of a scheduler, or a `distributed.Client`; None: a cluster on this machine, for the time of the call.
-
-    Raises:
-        MissingExtraError: without the extra `dist`.
-        InputError: nobody answers at the address.
-        DeviceError: workers died with a task as often as it was handed out.
-    """
+    """`function(*task)` of each task, computed by the workers. `address`: of a scheduler, or a `distributed.Client`; None: a
+    cluster on this machine, for the time of the call. Raises MissingExtraError: without the extra `dist`; InputError: nobody
+    answers at the address; DeviceError: workers died with a task as often as it was handed out."""
     try:
         from distributed import Client, LocalCluster
     except ImportError:

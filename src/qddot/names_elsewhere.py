@@ -212,12 +212,8 @@ PACKAGE = {
 
 
 def no_such_name(name: str, owner: str, known: Iterable[str]) -> AttributeError:
-    """The error for an attribute that a robot, or qddot, does not have.
-
-    Args:
-        owner: `"Robot"` or `"qddot"`.
-        known: its attributes.
-    """
+    """The error for an attribute that a robot, or qddot, does not have. `owner`: `"Robot"` or `"qddot"`; `known`: its
+    attributes."""
     tables: Mapping[str, Mapping[str, str]] = ROBOT if owner == "Robot" else PACKAGE
     for library, names in tables.items():
         if name in names:

@@ -51,11 +51,8 @@ def armature_torque(model: LiftedModel, qdd: Scalars) -> list[Scalar]:
 
 def friction_torque(model: LiftedModel, qd: Scalars, sliding: Scalars | None = None) -> list[Scalar]:
     """Friction but for what grows with the load (`qddot.model.friction`); at standstill a hard step is 0, though it could hold more
-    (`qddot.simulate`).
-
-    Args:
-        sliding: (nv,) direction 1, -1 or 0 of each column whose friction sticks, instead of the sign of its speed.
-    """
+    (`qddot.simulate`). `sliding`: (nv,) direction 1, -1 or 0 of each column whose friction sticks, instead of the sign of its
+    speed."""
     tau = zeros(model.nv)
     for shaft, at in sliding_shafts(model, qd, sliding):
         f = at.torque()

@@ -60,11 +60,8 @@ class Guests:
         return self.operations[key]
 
     def named(self, make: Callable[..., Callable[[np.dtype], Program]], *about: Any) -> str:
-        """Name by which `compute` knows a program that is none of the robot's quantities, traced when it is first needed.
-
-        Args:
-            make: gives the function that traces it, from the robot's evaluator and what it is `about`.
-        """
+        """Name by which `compute` knows a program that is none of the robot's quantities, traced when it is first needed. `make`:
+        gives the function that traces it, from the robot's evaluator and what it is `about`."""
         number = self.numbers.setdefault((make, about), len(self.numbers))
         name = f"{make.__name__}/{number}"
         if name not in self.traced:

@@ -60,11 +60,7 @@ def known_version(major: int, minor: int) -> tuple[int, int]:
 
 
 def handler(operation: Operation, run: Iterable[str], traits: int = 0) -> Iterable[str]:
-    """The module with `@handler`.
-
-    Args:
-        run: what it does once its buffers have been looked at, such as `call_loop`.
-    """
+    """The module with `@handler`. `run`: what it does once its buffers have been looked at, such as `call_loop`."""
     program, item = operation.program, operation.dtype.itemsize
     sizes = [x.size for x in (*program.inputs, *program.outputs)]
     n_in, n = len(program.inputs), len(sizes)

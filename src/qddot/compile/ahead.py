@@ -76,12 +76,8 @@ class Ahead:
 
     def __call__(self, steps: int, state: Sequence[np.ndarray], rest: Mapping[str, Any]) -> tuple[list[np.ndarray], int]:
         """The states after each of so many steps, arrays (steps, ...) that the next call writes into; and how many steps come
-        before the first with a margin that is not positive, from which on they mean nothing.
-
-        Args:
-            state: at first.
-            rest: the other inputs, the same in every step, or one row for each.
-        """
+        before the first with a margin that is not positive, from which on they mean nothing. `state`: at first; `rest`: the other
+        inputs, the same in every step, or one row for each."""
         for room, value in zip(self.state, state, strict=True):
             room[0] = value
         for name, room in self.rest.items():

@@ -74,16 +74,9 @@ def export_c(
     draw: Callable[[np.random.Generator], np.ndarray],
     about: Callable[[str], str],
 ) -> list[Path]:
-    """Write the files and return their paths; what they hold is the same for the same robot and arguments.
-
-    Args:
-        draw: a random configuration.
-        about: one sentence on a quantity.
-
-    Raises:
-        UnknownNameError, InputError: as `Robot.export_c`.
-        OSError: a file cannot be written.
-    """
+    """Write the files and return their paths; what they hold is the same for the same robot and arguments. `draw`: a random
+    configuration; `about`: one sentence on a quantity. Raises UnknownNameError, InputError: as `Robot.export_c`; OSError: a file
+    cannot be written."""
     real = PRECISIONS[word("precision", precision, PRECISIONS)]
     prefix = chosen(name) if name is not None else identifier(evaluator.model.name)
     functions = plan(evaluator, f"{prefix}_", requests(quantities), options, real.dtype)

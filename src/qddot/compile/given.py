@@ -13,15 +13,9 @@ from qddot.model.variables import Variable
 
 
 def packed(variables: Sequence[Variable], given: Any, dtype: np.dtype) -> np.ndarray:
-    """An array (..., k): all numbers in the order of the variables; what is not given is as described.
-
-    Args:
-        given: name -> (...) for one number, (..., size) for several; or the array itself; or None.
-
-    Raises:
-        UnknownNameError: no such variable.
-        InputError: not real, finite numbers, or shapes that do not fit.
-    """
+    """An array (..., k): all numbers in the order of the variables; what is not given is as described. `given`: name -> (...) for
+    one number, (..., size) for several; or the array itself; or None. Raises UnknownNameError: no such variable; InputError: not
+    real, finite numbers, or shapes that do not fit."""
     known_names(variables, given)
     if given is not None and not isinstance(given, Mapping):
         return as_array("variables", given, (sum(x.size for x in variables),), dtype)

@@ -72,11 +72,8 @@ def run_sliced(
     out_ranks: Sequence[int],
     threads: int,
 ) -> None:
-    """Fill `out`, whose arrays have the whole batch shape, slice by slice along its longest axis.
-
-    Args:
-        ranks, out_ranks: core dimensions of each array.
-    """
+    """Fill `out`, whose arrays have the whole batch shape, slice by slice along its longest axis. `ranks`, `out_ranks`: core
+    dimensions of each array."""
     batch = out[0].shape[: out[0].ndim - out_ranks[0]]
     axis = int(np.argmax(batch))
     from_right = len(batch) - axis
@@ -122,13 +119,8 @@ def run_tiled(
     together: int = SMALLEST,
 ) -> bool:
     """Run a loop over states on inputs and outputs; False, and nothing is done, where their steps through the batch are not equal.
-
-    Args:
-        together: as many states as belong into one tile at least, where there are enough for two tiles a thread.
-
-    Raises:
-        FloatingPointError: as NumPy does, for flags of the processor.
-    """
+    `together`: as many states as belong into one tile at least, where there are enough for two tiles a thread. Raises
+    FloatingPointError: as NumPy does, for flags of the processor."""
     steps = [step_of(a, rank, batch) for a, rank in zip(arrays, ranks)]
     if None in steps or len(arrays) > STEPS - ARRAYS:
         return False

@@ -46,14 +46,8 @@ class Factored:
     rank: np.ndarray  # (...)
 
     def accelerations(self, f: np.ndarray, b: np.ndarray, *, refined: bool = True) -> tuple[np.ndarray, np.ndarray]:
-        """qdd (..., n) and lam (..., k) with `M qdd + A^T lam = f` and `A qdd = -b`; of all lam the smallest.
-
-        Args:
-            refined: solve once more for what rounding left.
-
-        Raises:
-            SingularityError: no acceleration satisfies all constraints.
-        """
+        """qdd (..., n) and lam (..., k) with `M qdd + A^T lam = f` and `A qdd = -b`; of all lam the smallest. `refined`: solve once
+        more for what rounding left. Raises SingularityError: no acceleration satisfies all constraints."""
         self.refuse_contradiction(solve(self.L, f), b / self.d)
         qdd, lam = self.solution(f, b)
         if not refined:

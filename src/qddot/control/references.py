@@ -178,15 +178,8 @@ class Followed:
 
 
 def followed(reference: Follow, nq: int, nv: int, smooth: bool = False) -> Followed:
-    """The reference of a law, asked once, at t = 0, whether it fits.
-
-    Args:
-        nq, nv: how many positions and rates the law follows.
-        smooth: the law needs jerk and snap too.
-
-    Raises:
-        InputError: it does not.
-    """
+    """The reference of a law, asked once, at t = 0, whether it fits. `nq`, `nv`: how many positions and rates the law follows;
+    `smooth`: the law needs jerk and snap too. Raises InputError: it does not."""
     if not callable(reference):
         raise InputError(f"{reference!r} is no reference: give Hold(q), Quintic(...), or a function of t")
     follow = Followed(reference)

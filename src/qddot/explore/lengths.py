@@ -15,11 +15,8 @@ from qddot.symbolic.printing.notation import split
 
 
 def lengths(model: Model, letters: Model) -> list[dict[str, Any]]:
-    """Body (-1: the world), end of the distance in its frame, and the letter as MathML, each distance once.
-
-    Args:
-        letters: the same robot with its symbols open.
-    """
+    """Body (-1: the world), end of the distance in its frame, and the letter as MathML, each distance once. `letters`: the same
+    robot with its symbols open."""
     found: dict[tuple[int, str], dict[str, Any]] = {}
     for (body, symbolic), (_, numeric) in zip(distances(letters), distances(model)):
         along = [x for x in symbolic.p if x != 0]

@@ -22,12 +22,8 @@ UNKNOWN = "robot = ...  # it was made or changed in Python, and no text can say 
 def script(
     model: Model, letters: Model | None = None, values: Mapping[str, float] | None = None, contacts: Contacts | None = None
 ) -> dict[str, str]:
-    """`begin` defines `robot`, `end` opens its page; its arguments go on with the view.
-
-    Args:
-        letters, values: the robot with its symbols, and what they stand for, where it has some.
-        contacts: what it may touch.
-    """
+    """`begin` defines `robot`, `end` opens its page; its arguments go on with the view. `letters`, `values`: the robot with its
+    symbols, and what they stand for, where it has some; `contacts`: what it may touch."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ModelWarning)  # which have been given when the robot was made
         begin = [source(model, letters)]

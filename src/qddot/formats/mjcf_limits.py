@@ -26,14 +26,8 @@ LEADING = re.compile(r"\+?\d+")
 
 
 def check_limits(elements: list[Element]) -> None:
-    """Refuse what would take memory or time without measure.
-
-    Args:
-        elements: of the whole description, parents before their children.
-
-    Raises:
-        ModelLimitError: with the place of the element, and what it may have.
-    """
+    """Refuse what would take memory or time without measure. `elements`: of the whole description, parents before their children.
+    Raises ModelLimitError: with the place of the element, and what it may have."""
     for element in elements:
         if element.tag == "size":
             check_memory(element)

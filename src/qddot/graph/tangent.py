@@ -14,11 +14,8 @@ from qddot.graph.program import Input, Output, Program
 
 
 def tangent(program: Program, inputs: Sequence[int]) -> Program:
-    """How fast the outputs change while the chosen inputs change at rates, which are further inputs (forward mode).
-
-    Args:
-        inputs: places of the chosen ones; the others stand still.
-    """
+    """How fast the outputs change while the chosen inputs change at rates, which are further inputs (forward mode). `inputs`:
+    places of the chosen ones; the others stand still."""
     rates = [Input(f"d{program.inputs[k].name}", program.inputs[k].shape) for k in inputs]
     table, first = table_of(program), len(program.inputs)
     moving = {}

@@ -57,12 +57,8 @@ class Predictor:
         self._sum = np.eye(robot.nv)[:, rows]
 
     def __call__(self, pi: np.ndarray, bandwidth: np.ndarray) -> np.ndarray:
-        """Errors of the predictions (B, N, nv), rad or m; not finite where a simulated arm runs away.
-
-        Args:
-            pi: all parameters of each arm (B, P).
-            bandwidth: of the correction (nv,) or (B, nv), rad/s.
-        """
+        """Errors of the predictions (B, N, nv), rad or m; not finite where a simulated arm runs away. `pi`: all parameters of each
+        arm (B, P); `bandwidth`: of the correction (nv,) or (B, nv), rad/s."""
         with np.errstate(all="ignore"):
             parts = [self._followed(np.atleast_2d(pi), bandwidth, segment) for segment in self.log.segments]
         return np.concatenate(parts, axis=1)

@@ -14,11 +14,8 @@ Flattened = Callable[[str], str]
 
 
 def without_lists(head: list[str], delimiter: str | None) -> tuple[list[str], Flattened] | None:
-    """The first lines of a file without lists, and what makes the others so; None where there are none.
-
-    Args:
-        delimiter: between the columns, outside of lists; None for white space.
-    """
+    """The first lines of a file without lists, and what makes the others so; None where there are none. `delimiter`: between the
+    columns, outside of lists; None for white space."""
     first = next((i for i, line in enumerate(head) if LIST.search(line)), None)
     if first is None:
         return None

@@ -114,11 +114,8 @@ def plain(text: str) -> str:
 def time_scale(
     file: str, t: np.ndarray, q: np.ndarray, qd: np.ndarray | None, said: Unit | None, fastest: np.ndarray | None
 ) -> tuple[float, Finding]:
-    """Seconds a unit of `t`: as named, or by what velocities and positions (SI) say, or by the length of a step.
-
-    Args:
-        fastest: (n,), rad/s or m/s, what the robot's joints can do; None if unknown.
-    """
+    """Seconds a unit of `t`: as named, or by what velocities and positions (SI) say, or by the length of a step. `fastest`: (n,),
+    rad/s or m/s, what the robot's joints can do; None if unknown."""
     if said is not None:
         return said.scale, Finding("found", "time", f"in {said.name}, as the column is named")
     if len(t) == 1:

@@ -187,11 +187,8 @@ class ShaftFriction:
         )
 
     def constants(self, nominal: ShaftFriction) -> list[tuple[str, Scalar]]:
-        """(name, value) of each constant that acts in motion, one for each direction where these differ.
-
-        Args:
-            nominal: the same friction in plain numbers, which say what there is of it.
-        """
+        """(name, value) of each constant that acts in motion, one for each direction where these differ. `nominal`: the same
+        friction in plain numbers, which say what there is of it."""
         found: list[tuple[str, Scalar]] = []
         for law in nominal.laws:
             positive, negative = law.values(self)
@@ -200,12 +197,8 @@ class ShaftFriction:
         return found + ([] if is_zero(nominal.load) else [(LOAD, self.load)])
 
     def at(self, field: Field, v: Scalar, direction: Scalar | None = None, nominal: ShaftFriction | None = None) -> Sliding:
-        """The shaft at a speed.
-
-        Args:
-            direction: 1, -1 or 0 instead of the sign of v, which then is not asked for.
-            nominal: as in `constants`.
-        """
+        """The shaft at a speed. `direction`: 1, -1 or 0 instead of the sign of v, which then is not asked for; `nominal`: as in
+        `constants`."""
         return Sliding(field, self, nominal or self, v, direction)
 
 

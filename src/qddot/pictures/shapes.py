@@ -32,11 +32,8 @@ def base_shapes(model: Model, reach: float, r: float) -> list[Shape]:
 
 
 def link_shapes(model: Model, body: Body, reach: float, r: float) -> list[Shape]:
-    """A drum or a block at the joint, capsules from there to the next joints, or to the ends.
-
-    Args:
-        reach, r: of the robot, and half of what its links are thick, m.
-    """
+    """A drum or a block at the joint, capsules from there to the next joints, or to the ends. `reach`, `r`: of the robot, and half
+    of what its links are thick, m."""
     closed, shapes = loops(model, body.index, r)
     if isinstance(body.joint, Revolute):
         shapes.append({"kind": "drum", "radius": 1.45 * r, "length": 2.6 * r, "pose": rows(Transform())})

@@ -31,11 +31,8 @@ PARALLEL = 1e-6
 
 
 def extent(model: Model, *, slid: bool = True) -> float:
-    """How far the robot reaches, m: the longest chain of offsets, each as short as closed loops make it.
-
-    Args:
-        slid: as far as sliders go; otherwise with all of them at zero.
-    """
+    """How far the robot reaches, m: the longest chain of offsets, each as short as closed loops make it. `slid`: as far as sliders
+    go; otherwise with all of them at zero."""
     far: dict[Any, float] = {WORLD: 0.0}  # from the root's origin to those of bodies, and to the points at which loops close
     bounded = {c.name for c in model.mechanism.coordinates if max(abs(c.limits.lower), abs(c.limits.upper)) < FAR}
     ways: list[tuple[Any, Any, float]] = []
@@ -69,10 +66,7 @@ def thickness(model: Model) -> float:
 
 def room(model: Model, view: np.ndarray) -> list[float]:
     """How far a robot in a plane goes from its origin to the sides, and up and down, m; a slider on a fixed rail only along it.
-
-    Args:
-        view: (2, 3), what points to the right and up.
-    """
+    `view`: (2, 3), what points to the right and up."""
     whole, arms = extent(model), extent(model, slid=False)
     along = np.zeros(2)
     fixed = {WORLD: np.eye(3)}

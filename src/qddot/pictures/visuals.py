@@ -32,11 +32,8 @@ class Looks(NamedTuple):
 
 
 def looks(model: Model, faces: int | None) -> Looks:
-    """Each body as the description draws it; one with mass of which it says nothing, as drums and capsules.
-
-    Args:
-        faces: triangles of one mesh file, at most; None: all as drums and capsules, whatever the description draws.
-    """
+    """Each body as the description draws it; one with mass of which it says nothing, as drums and capsules. `faces`: triangles of
+    one mesh file, at most; None: all as drums and capsules, whatever the description draws."""
     drawn, notes = visual_shapes(model, faces) if faces else ({}, [])
     reach, r = extent(model), thickness(model)
     bodies = {}

@@ -180,12 +180,8 @@ class Impulses:
             k += len(touch.rows)
 
     def solve(self, v: Scalars, free: Scalars, h: Scalar, contacts: Contacts, least: Scalar) -> tuple[list[Scalar], Scalar]:
-        """All impulses, and a margin that is positive where the last sweep changed nothing that matters.
-
-        Args:
-            v, free: qd before the step, and after one in which nothing touches.
-            least: a speed that matters, m/s.
-        """
+        """All impulses, and a margin that is positive where the last sweep changed nothing that matters. `v`, `free`: qd before the
+        step, and after one in which nothing touches; `least`: a speed that matters, m/s."""
         before, speed = ([dot(row, x) for row in self.rows] for x in (v, free))
         c, takes_part = self.speeds_to_undo(before, speed, h, contacts.restitution, least)
         r = self.standing(c, takes_part)

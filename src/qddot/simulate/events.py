@@ -85,11 +85,8 @@ def march(
     found: list[Event],
     ahead: Ahead | None = None,
 ) -> Iterator[Moment]:
-    """The states at those times of the grid that are `wanted`, one step between two; events are added to `found`.
-
-    Args:
-        ahead: takes many steps of one motion at once, where nobody watches.
-    """
+    """The states at those times of the grid that are `wanted`, one step between two; events are added to `found`. `ahead`: takes
+    many steps of one motion at once, where nobody watches."""
     yield float(grid[0]), q, qd
     values = [w.value(grid[0], q, qd) for w in watches]
     ahead = ahead if q.ndim == 1 and not watches else None

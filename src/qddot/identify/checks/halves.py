@@ -22,11 +22,8 @@ from qddot.identify.regression.triangles import Triangles
 
 def unpredicted(estimate: Estimate, factors: Factors, ends: np.ndarray) -> float:
     """Torque that parameters of one half of the log leave of the other, rms over both and all joints, N m; what the parameters of
-    the whole log leave of it is taken off. 0 where nothing can be halved.
-
-    Args:
-        ends: where each recording ends, in filtered samples.
-    """
+    the whole log leave of it is taken off. 0 where nothing can be halved. `ends`: where each recording ends, in filtered
+    samples."""
     both = halves(factors, ends)
     if not all(both):
         return 0.0

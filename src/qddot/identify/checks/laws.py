@@ -68,11 +68,8 @@ def cogging(trial: Trial) -> Iterator[Law]:
 
 
 def missing_laws(known: Alternatives, chosen: Mapping[str, Any] = NOTHING) -> list[Law]:
-    """The laws that a log asks for, each by itself, beyond those of its fit, the most telling first.
-
-    Args:
-        chosen: options of the laws that were added before.
-    """
+    """The laws that a log asks for, each by itself, beyond those of its fit, the most telling first. `chosen`: options of the laws
+    that were added before."""
     trial, floor = known.fine_trial, known.signals.noise
     least = least_gain(trial.left, floor, trial.size)
     if least is None:

@@ -86,11 +86,8 @@ def near_description(fit: Fit, weights: dict[str, float] | None = None) -> NearD
 def by_evidence(
     R: np.ndarray, r: np.ndarray, names: tuple[str, ...], prior: np.ndarray
 ) -> tuple[dict[str, float], tuple[str, ...]]:
-    """Link -> its weight, one link after the other, a few times over; and the links for which no weight has more evidence.
-
-    Args:
-        R, r: (k, p) and (k,): rows of all parameters, with noise of variance 1.
-    """
+    """Link -> its weight, one link after the other, a few times over; and the links for which no weight has more evidence. `R`,
+    `r`: (k, p) and (k,): rows of all parameters, with noise of variance 1."""
     links = link_columns(names)
     inside = np.concatenate(list(links.values()))
     drives = [k for k in range(len(names)) if k not in inside]

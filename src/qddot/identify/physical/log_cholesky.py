@@ -232,11 +232,8 @@ def chosen(names: Sequence[str], free: Sequence[str] | None) -> np.ndarray:
 
 
 def deviations(J: np.ndarray, residuals: np.ndarray, G: np.ndarray, samples: int) -> np.ndarray:
-    """Standard deviations of `G x` from the Jacobian J of the residuals with respect to x; inf where J leaves it open.
-
-    Args:
-        samples: how many errors the residuals stand for: as many as there are, or more where they were reduced.
-    """
+    """Standard deviations of `G x` from the Jacobian J of the residuals with respect to x; inf where J leaves it open. `samples`:
+    how many errors the residuals stand for: as many as there are, or more where they were reduced."""
     size = np.linalg.norm(J, axis=0)
     size = np.where(size > 0, size, 1.0)
     _, s, Vt = np.linalg.svd(np.asarray(np.linalg.qr(J / size, mode="r")), full_matrices=True)

@@ -40,11 +40,7 @@ def coupled_motors(robot: Robot) -> Robot | None:
 
 def with_parameters(robot: Robot, inertias: Mapping[str, np.ndarray], drives: Mapping[str, Drive]) -> Robot:
     """The robot with other bodies and drives. A body's inertia goes to its own link; links fixed to it lose theirs, which is in it.
-
-    Args:
-        inertias: body -> (m, m c, I about its link's frame) (10,).
-        drives: joint -> drive.
-    """
+    `inertias`: body -> (m, m c, I about its link's frame) (10,); `drives`: joint -> drive."""
     model = robot.model
     carrier = {link.name: model.mechanism.frames[link.name][0] for link in model.links}
     changed = {body.index: body.name for body in model.bodies if body.name in inertias}

@@ -55,11 +55,7 @@ class Document(NamedTuple):
 
 
 def markdown(document: Document, pictures: Callable[[Figure], str] | None = None) -> str:
-    """The report as Markdown.
-
-    Args:
-        pictures: keeps a figure somewhere and returns its name; None: the text alone.
-    """
+    """The report as Markdown. `pictures`: keeps a figure somewhere and returns its name; None: the text alone."""
     parts = [f"# {document.title}"]
     for section in document.sections:
         parts.append(f"## {section.title}")

@@ -237,12 +237,8 @@ class Subject:
         return [say("Some friction grows with the load: $\\mathrm{load}_i$ is $\\tau_i$ without friction.")] if loaded else []
 
     def notes(self, abbreviated: bool, imposed: Sequence[Constraint]) -> list[Prose]:
-        """Notes that a reader should know before the first step.
-
-        Args:
-            abbreviated: there are short names for what parameters make together.
-            imposed: constraints that the last steps impose.
-        """
+        """Notes that a reader should know before the first step. `abbreviated`: there are short names for what parameters make
+        together; `imposed`: constraints that the last steps impose."""
         found = [say("{note}.", note=note) for note in self.equations.notes if note != self.equations.exact_model.open_tree]
         if imposed:
             found.append(say("The first steps are those of the open tree; the constraints are imposed after them."))

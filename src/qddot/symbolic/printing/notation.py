@@ -125,13 +125,8 @@ EXACT = 12
 
 
 def shown(x: Fraction, fractions: bool, digits: int, rounded: bool = False, exact: int = EXACT) -> Shown:
-    """A number >= 0.
-
-    Args:
-        fractions: write 1/2 rather than 0.5, as suits formulas with symbols; only for numerators and denominators up to 12,
-            and not for fifths and tenths, which were decimals.
-        digits, rounded, exact: see `Style`.
-    """
+    """A number >= 0. `fractions`: write 1/2 rather than 0.5, as suits formulas with symbols; only for numerators and denominators
+    up to 12, and not for fifths and tenths, which were decimals; `digits`, `rounded`, `exact`: see `Style`."""
     if x.denominator == 1 and x < 10**EXACT:
         return Shown(str(x.numerator))
     if fractions and x.numerator <= 12 and x.denominator <= 12 and x.denominator % 5:

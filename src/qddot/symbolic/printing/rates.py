@@ -23,12 +23,8 @@ Rates = dict[Monomial, fmpq]
 
 
 def by_rates(shown: Presentation, terms: list[tuple[Monomial, tuple, dict[Monomial, fmpq]]], inside: bool = False) -> Node:
-    """Sum with terms grouped by products of rates, and rates with the same coefficient put together.
-
-    Args:
-        terms: as of `Presentation.terms`.
-        inside: the sum stands in parentheses, so that what its terms have in common may stand before them.
-    """
+    """Sum with terms grouped by products of rates, and rates with the same coefficient put together. `terms`: as of
+    `Presentation.terms`; `inside`: the sum stands in parentheses, so that what its terms have in common may stand before them."""
     groups: dict[Monomial, Coefficient] = {}
     for motion, waves, q in terms:
         rates = tuple(x for x in motion if shown.ring.generators[x[0]].kind != "position")
