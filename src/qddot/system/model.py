@@ -18,6 +18,7 @@ from qddot.model.model import LiftedModel, Model, refuse_open_symbols
 from qddot.model.scalar import Scalar
 from qddot.model.spatial import Vec
 from qddot.model.variables import Variable
+from qddot.symbolic.exact.reading import power
 from qddot.system.lagrangian import Lagrangian, is_zero, letters
 
 WITHOUT_LINKS = "a System is given by its energies and has no links, frames or drives"
@@ -220,8 +221,8 @@ def worked_out(x: Any, field: Any, of: Any) -> Any:
     if x.is_Pow:
         base, twice = of(x.base), int(2 * x.exp)
         root = field.sqrt(base) if twice % 2 else base
-        power = power_of(root, abs(twice) if twice % 2 else abs(twice) // 2)
-        return power if twice > 0 else 1 / power
+        raised = power(root, abs(twice) if twice % 2 else abs(twice) // 2)
+        return raised if twice > 0 else 1 / raised
     inside = of(x.args[0])
     if isinstance(x, sympy.sign):
         return field.sign(inside)
@@ -229,10 +230,3 @@ def worked_out(x: Any, field: Any, of: Any) -> Any:
         return inside * field.sign(inside)
     c, s = field.cos_sin(inside)
     return c if isinstance(x, sympy.cos) else s if isinstance(x, sympy.sin) else s / c
-
-
-def power_of(x: Any, n: int) -> Any:
-    product = x
-    for _ in range(n - 1):
-        product = product * x
-    return product
