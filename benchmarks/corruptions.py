@@ -244,6 +244,11 @@ def spiked(w: World) -> World:
     return w.with_log(tau=np.where(hit, w.log.tau + 8 * w.log.tau.std(axis=0) * w.draw.choice([-1, 1], hit.shape), w.log.tau))
 
 
+def scattered(w: World, share: float, f: Callable[[np.ndarray], np.ndarray]) -> World:
+    """Something happens to the torques of some rows, each by itself."""
+    return w.with_log(tau=np.where(w.draw.random((len(w.log), 1)) < share, f(w.log.tau), w.log.tau))
+
+
 def clipped(w: World, share: float) -> World:
     j = busy(w)
     top = np.quantile(np.abs(w.log.tau[:, j]), 1 - share)
@@ -407,6 +412,8 @@ CORRUPTIONS: dict[str, Corruption] = {
     "jitter 20 %": Corruption(lambda w: jittered(w, 0.2)),
     "a pause of 1.5 s": Corruption(with_pause),
     "torque spikes 0.05 %": Corruption(spiked),
+    "torques tenfold 2 %": Corruption(lambda w: scattered(w, 0.02, lambda x: 10 * x)),
+    "torques zero 5 %": Corruption(lambda w: scattered(w, 0.05, lambda x: 0 * x)),
     "torques rounded": Corruption(lambda w: w.with_log(tau=np.round(w.log.tau, 1))),
     "positions of 16 bits": Corruption(lambda w: w.with_log(q=np.round(w.log.q * 2**16 / 6.4) * 6.4 / 2**16)),
     "noise for 3 s": Corruption(noisy_for_a_while),
@@ -456,6 +463,7 @@ CORRUPTIONS: dict[str, Corruption] = {
     "gear ratio forgotten": Corruption(lambda w: on(w, busy(w), lambda x: x / 100), ("gain", "units")),
     "dead channel": Corruption(lambda w: on(w, busy(w), lambda x: 0 * x), ("dead channel",)),
     "frozen torque": Corruption(lambda w: frozen(w, "tau"), ("frozen channel",)),
+    "torques zero 20 %": Corruption(lambda w: scattered(w, 0.2, lambda x: 0 * x), ("bad samples",)),
     "clipped 20 %": Corruption(lambda w: clipped(w, 0.2), ("clipped torques",)),
     "clipped 20 %, jitter 1 %": Corruption(lambda w: jittered(clipped(w, 0.2), 0.01), ("clipped torques",)),
     "clipped 15 %, then noise": Corruption(lambda w: clipped_under_noise(w, 0.15), ("clipped torques",)),

@@ -67,6 +67,7 @@ WRONG = {
     "gravity": (changed(tau=LOG.tau - ARM.gravity_torque(LOG.q)), ()),
     "dead channel": (channel(1, 0.0), ("j1",)),
     "at a limit": (changed(tau=np.clip(LOG.tau, -20, 20)), ("j0",)),
+    "bad samples": (changed(tau=np.where(np.random.default_rng(0).random((len(LOG), 1)) < 0.2, 0.0, LOG.tau)), ()),
     "torque of a joint": (channel(2, LOG.tau[::-1, 1]), ("j2",)),
 }
 

@@ -1,7 +1,8 @@
 """Torques that are off for a sample or a few: taken out before a low-pass smears them over their neighbours.
 
-A sample is a spike where it is far from the median of those about it, in units of what the channel usually differs from it. A
-step, as of dry friction, is none: the median steps too. Only samples next to a sudden change are looked at, which costs little.
+A sample is a spike where it is far from the median of those about it, in units of what the channel usually differs from it, there
+and elsewhere. A step, as of dry friction, is none: the median steps too. Where most spikes are exactly one value (a zero for a
+packet that was lost), every sample alone at that value stands for none, also where the torque happens to be near it.
 """
 
 from __future__ import annotations
@@ -10,50 +11,108 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
-from qddot.thresholds import BY_MEDIAN, MEDIAN_SAMPLES, SPIKE_DEVIATIONS, SPIKE_REACH, SPIKE_SAMPLES, SPIKE_SHARE, SPIKE_SIZE
+from qddot.thresholds import (
+    BY_MEDIAN,
+    LOCAL_SAMPLES,
+    MEDIAN_SAMPLES,
+    MOST_OF_IT,
+    SPIKE_DEVIATIONS,
+    SPIKE_REACH,
+    SPIKE_ROUNDS,
+    SPIKE_SAMPLES,
+    SPIKE_SHARE,
+    SPIKE_SIZE,
+    STAND_INS,
+)
 
 if TYPE_CHECKING:
     from qddot.logs.log import Log
 
 
 class Despiked(NamedTuple):
-    """Torques (N, n) without spikes, and how many of each joint (n,) there were."""
+    """Torques (N, n) without spikes; how many of each joint (n,) were replaced, and how many stay, since they are too many."""
 
     tau: np.ndarray
     count: np.ndarray
+    left: np.ndarray
 
 
-def without_spikes(log: Log) -> tuple[Log, np.ndarray]:
-    """Return the log without spikes in its torques, and how many of each joint (n,) there were."""
+def without_spikes(log: Log) -> tuple[Log, Despiked]:
+    """Return the log without spikes in its torques, and what was replaced."""
     parts = [despiked(log.tau[segment]) for segment in log.segments]
-    count = sum((part.count for part in parts), np.zeros(log.n, int))
-    return (replace(log, tau=np.concatenate([part.tau for part in parts])) if count.any() else log), count
+    count, left = (np.sum([part[k] for part in parts], axis=0) for k in (1, 2))
+    found = Despiked(np.concatenate([part.tau for part in parts]) if count.any() else log.tau, count, left)
+    return (replace(log, tau=found.tau) if count.any() else log), found
 
 
 def despiked(tau: np.ndarray) -> Despiked:
-    """Return torques (N, n) of a stretch with spikes replaced by the median about them."""
-    count = np.zeros(tau.shape[1], int)
-    if len(tau) < 8 * SPIKE_REACH:
-        return Despiked(tau, count)
-    found = tau
-    for j, x in enumerate(tau.T):
-        sudden = np.abs(np.diff(x))
-        least = SPIKE_SIZE * np.std(x)
-        at = np.flatnonzero(
-            sudden > max(SPIKE_DEVIATIONS * BY_MEDIAN * float(np.median(sudden[:: max(1, len(sudden) // MEDIAN_SAMPLES)])), least)
-        )
-        if not len(at):
-            continue
-        near = np.unique(np.clip(at[:, None] + np.arange(1 - SPIKE_REACH, 1 + SPIKE_REACH), 0, len(x) - 1))
-        usual = usual_difference(x)
-        median = medians(x, near)
-        far = np.abs(x[near] - median) > max(SPIKE_DEVIATIONS * usual, least)
-        if 0 < far.sum() <= SPIKE_SHARE * len(x):
+    """Return torques (N, n) of a stretch with spikes replaced by the median of sound samples about them."""
+    found, count, left = tau, *np.zeros((2, tau.shape[1]), int)
+    for j, x in enumerate(tau.T if len(tau) >= 8 * SPIKE_REACH else ()):
+        off = spikes(x)
+        for _ in range(SPIKE_ROUNDS):  # large ones hide others from the standard deviation
+            if not off.any() or not (more := spikes(mended(x, off)) & ~off).any():
+                break
+            off |= more
+        off |= stand_ins(x, off)
+        if off.sum() > SPIKE_SHARE * len(x):
+            left[j] = off.sum()
+        elif off.any():
             found = tau.copy() if found is tau else found
-            found[near[far], j] = median[far]
-            count[j] = far.sum()
-    return Despiked(found, count)
+            found[:, j], count[j] = mended(x, off), off.sum()
+    return Despiked(found, count, left)
+
+
+def spikes(x: np.ndarray) -> np.ndarray:
+    """Which samples of a channel (N,) are far from those about them."""
+    far, sudden = np.zeros(len(x), bool), np.abs(np.diff(x))
+    least, usual = SPIKE_SIZE * np.std(x), usual_step(sudden)
+    at = np.flatnonzero(sudden > max(SPIKE_DEVIATIONS * usual, least))
+    if len(at):
+        near = np.unique(np.clip(at[:, None] + np.arange(1 - SPIKE_REACH, 1 + SPIKE_REACH), 0, len(x) - 1))
+        spread = np.maximum(max(usual, usual_difference(x)), local_step(sudden, near))
+        far[near] = np.abs(x[near] - medians(x, near)) > np.maximum(SPIKE_DEVIATIONS * spread, least)
+    return far
+
+
+def stand_ins(x: np.ndarray, off: np.ndarray) -> np.ndarray:
+    """Which samples (N,) are alone at the value that most spikes have exactly; none where they differ."""
+    values, times = np.unique(x[off], return_counts=True)
+    if not len(values) or times.max() < max(STAND_INS, MOST_OF_IT * off.sum()):
+        return np.zeros(len(x), bool)
+    same = x == values[np.argmax(times)]
+    runs = np.flatnonzero(np.diff(np.concatenate([[False], same, [False]])))
+    for start, stop in runs.reshape(-1, 2)[np.diff(runs)[::2] > SPIKE_REACH]:
+        same[start:stop] = False
+    return same
+
+
+def mended(x: np.ndarray, off: np.ndarray) -> np.ndarray:
+    """A channel (N,) in which samples that are off are the median of the others about them."""
+    at = np.flatnonzero(off)
+    padded = np.pad(np.where(off, np.nan, x), SPIKE_REACH, constant_values=np.nan)
+    about = sliding_window_view(padded, 2 * SPIKE_REACH + 1)[at]
+    sound = ~np.isnan(about).all(axis=1)
+    found = x.copy()
+    found[at[sound]] = np.nanmedian(about[sound], axis=1)
+    return found
+
+
+def usual_step(sudden: np.ndarray) -> float:
+    """Standard deviation of a channel by the bulk of its steps (N,), those of none, as of a rounded one, left out."""
+    some = sudden[:: max(1, len(sudden) // MEDIAN_SAMPLES)]
+    some = some[some > 0]
+    return BY_MEDIAN / np.sqrt(2) * float(np.median(some)) if len(some) else 0.0
+
+
+def local_step(sudden: np.ndarray, at: np.ndarray) -> np.ndarray:
+    """The same by the steps of the stretch about some samples: drives are noisier at some times than at others."""
+    size = min(len(sudden), LOCAL_SAMPLES)
+    count = len(sudden) // size
+    local = BY_MEDIAN / np.sqrt(2) * np.median(sudden[: count * size].reshape(count, size), axis=1)
+    return local[np.minimum(at // size, count - 1)]
 
 
 def medians(x: np.ndarray, at: np.ndarray) -> np.ndarray:

@@ -87,8 +87,9 @@ class Record:
         return self._motion[0] if self._motion else MotionSummary.of(self.parts(), self.signals)
 
     def audit(self) -> Audit:
-        """Audit all of the recording; slopes over velocities and gravity are those of the chunk that moves most."""
-        return audit(self.log, self.robot, self.summary)
+        """Audit all of the recording; slopes over velocities and gravity, and spikes, are those of the chunk that moves most."""
+        found, prepared = audit(self.log, self.robot, self.summary), self.signals.findings
+        return replace(found, findings=(*found.findings, *(finding for finding in prepared if finding.serious)))
 
 
 def together(robot: Robot, given: Recorded) -> Log | Chunks | Source | Iterable[Source]:

@@ -7,7 +7,7 @@ to both sides of `tau = Y pi`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, pairwise
@@ -22,13 +22,14 @@ from qddot.identify.regression.filter_choice import Velocity, chosen_acceleratio
 from qddot.logs.lowpass import LowPass, convolved
 from qddot.logs.resample import is_uniform
 from qddot.logs.spectrum import densities, noise_floor
-from qddot.logs.spikes import without_spikes
+from qddot.logs.spikes import Despiked, without_spikes
 from qddot.logs.table import Finding
 from qddot.thresholds import (
     HIGHEST_CUTOFF,
     NOISE_SAMPLES,
     PACE_REACH,
     SMOOTH_RATE,
+    SPIKE_SHARE,
 )
 
 if TYPE_CHECKING:
@@ -274,8 +275,7 @@ def prepared(
 ) -> Signals | None:
     """The signals, when everything is chosen, also whether accelerations are the log's; None where no segment is long enough."""
     log, spikes = without_spikes(log)
-    if spikes.any():
-        findings.append(Finding("repaired", "spikes", told_spikes(log, spikes)))
+    findings += told_spikes(log, spikes)
     low_pass, span = LowPass(rate, cutoff), filter_span(rate, cutoff)
     parts = [evened(log, segment, rate) for segment in log.segments]
     long = [len(part[0]) >= span for part in parts]
@@ -306,10 +306,18 @@ def prepared(
     )
 
 
-def told_spikes(log: Log, count: np.ndarray) -> str:
-    """Which joints had how many, in words."""
-    joints = ", ".join(f"{name} {n}" for name, n in zip(log.joint_names, count) if n)
-    return f"torques that are off for a few samples are replaced by the median about them: {joints} of {len(log)}"
+def told_spikes(log: Log, found: Despiked) -> Iterator[Finding]:
+    """How many spikes which joints had, and which have too many."""
+
+    def told(count: np.ndarray) -> str:
+        return ", ".join(f"{name} {n} ({n / len(log):.2%})" for name, n in zip(log.joint_names, count) if n)
+
+    if found.count.any():
+        message = f"torques that are off for a few samples are replaced by the median about them: {told(found.count)} of {len(log)}"
+        yield Finding("repaired", "spikes", message)
+    if found.left.any():
+        message = f"torques are off for a few samples again and again, {told(found.left)} of {len(log)}: too many (at most "
+        yield Finding("warning", "bad samples", f"{message}{SPIKE_SHARE:.0%}) to say what should stand there", serious=True)
 
 
 def filtered(
