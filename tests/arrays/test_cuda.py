@@ -1,5 +1,7 @@
 """Arrays on a GPU: the CPU's bits, on the caller's stream, in the caller's kind; rollouts in one kernel. Skipped without a GPU."""
 
+import itertools
+import os
 import runpy
 import subprocess
 import sys
@@ -237,6 +239,33 @@ def test_jax_arrays(arm):
     assert_allclose(np.asarray(slopes), arm.inverse_dynamics_derivatives(q, qd, qdd)[0], rtol=1e-3, atol=1e-3)
 
 
+CAPTURED = """
+import jax, numpy as np, qddot
+arm = qddot.load("arm7")
+run = jax.jit(lambda q, qd, tau: arm.inverse_dynamics(q, qd, arm.forward_dynamics(q, qd, tau)))
+for seed in range(3):
+    q, qd, tau = np.random.default_rng(seed).normal(size=(3, 500, 7)).astype(np.float32)
+    want = arm.inverse_dynamics(q, qd, arm.forward_dynamics(q, qd, tau, dtype="float32"), dtype="float32")
+    assert (np.asarray(run(q, qd, tau)) == want).all()
+"""
+
+
+def test_calls_in_cuda_graphs_of_xla(tmp_path):
+    """XLA puts our calls into a command buffer, a graph of the driver, once it is asked to put custom calls there."""
+    pytest.importorskip("jax", reason="JAX is not installed")
+    flags = "--xla_gpu_enable_command_buffer=FUSION,CUSTOM_CALL --xla_gpu_graph_min_graph_size=1"
+    environment = {**os.environ, "XLA_FLAGS": f"{flags} --xla_dump_to={tmp_path}", "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
+    done = subprocess.run([sys.executable, "-c", CAPTURED], env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    (path,) = (x for x in tmp_path.glob("*thunk_sequence_after_thunk_passes*") if "kCustomCall" in x.read_text())
+    lines = path.read_text().splitlines()
+    depth = {line: len(line) - len(line.lstrip(" 0123456789:")) for line in lines}
+    (buffer,) = (line for line in lines if "kCommandBuffer" in line)
+    calls = [line for line in lines if "kCustomCall" in line]
+    assert len(calls) == 2
+    assert all(depth[line] > depth[buffer] for line in calls), path.read_text()
+
+
 LAWS = {"torque": None, "PD": PDLaw(30.0, 4.0), "computed torque": ComputedTorqueLaw(30.0, 8.0)}
 
 
@@ -270,13 +299,15 @@ def test_rollouts_with_dry_friction_and_stops(torch):
 
 def test_rollouts_with_parameters_and_by_momenta(torch, arm):
     rng = np.random.default_rng(3)
-    q, tau = rng.normal(size=(2, 16, 7))
-    parameters = arm.parameters()[: 10 * len(arm.body_names)] * rng.uniform(0.9, 1.1, (16, 1))
-    run = arm.rollout(method="rk4", stops=False)
-    want = run(q, None, tau, steps=20, parameters=parameters)
+    q, tau = rng.normal(size=(2, 300, 7))
+    parameters = arm.parameters()[: 10 * len(arm.body_names)] * rng.uniform(0.9, 1.1, (300, 1))
     on = lambda x: torch.from_numpy(x).cuda()  # noqa: E731
-    found = run(on(q), None, on(tau), steps=20, parameters=on(parameters))
-    assert_array_equal(found.q.cpu().numpy(), want.q)
+    for method, law in itertools.product(("semi_implicit", "rk4"), (None, lambda x: [u + x.sin(u * x.t) for u in x.control])):
+        run = arm.rollout(law, method=method, stops=False)
+        want = run(q, None, tau, steps=20, parameters=parameters)
+        found = run(on(q), None, on(tau), steps=20, parameters=on(parameters))
+        assert_array_equal(found.q.cpu().numpy(), want.q)
+        assert_array_equal(found.qd.cpu().numpy(), want.qd)
     run = arm.rollout(method="variational", stops=False)
     for moved in ({}, {"parameters": parameters}):
         found = run(on(q), on(tau), on(tau), steps=5, **{name: on(x) for name, x in moved.items()})

@@ -19,7 +19,7 @@ from qddot.compile.gpu import device_kernel, driver, thread
 from qddot.compile.gpu.amd import code_object
 from qddot.compile.gpu.anew import halves
 from qddot.compile.gpu.device_kernel import DeviceKernel, Rows
-from qddot.compile.gpu.dialects import AMD, NVIDIA, inlined
+from qddot.compile.gpu.dialects import AMD
 from qddot.compile.gpu.loop_kernel_ir import loop_source
 from qddot.compile.gpu.order import fewest_waiting, most_waiting
 from qddot.compile.gpu.ptx import architecture, ptx
@@ -34,6 +34,7 @@ from qddot.graph.expr import Expr, Trace
 from qddot.graph.program import Input, Output, Program
 from qddot.rollout import PDLaw
 from tests.robots import CLASSIC
+from tests.taking_turns import CPU, Turns
 
 REALS = {"float": np.float32, "double": np.float64}
 FEW = ("inverse_dynamics", "forward_dynamics", "mass_matrix", "regressor", "christoffel")
@@ -123,40 +124,14 @@ def test_an_order_in_which_fewer_values_wait(quantity):
     assert chosen == (order if most > WAITING["float"] and most_waiting(order, operands) <= WORTH * most else made)
 
 
-CPU = NVIDIA._replace(
-    head="\n".join(
-        (
-            "@tid = global i32 0",
-            inlined("i32 @thread()", "%y = load i32, ptr @tid"),
-            inlined("i32 @block()", "%y = add i32 0, 0"),
-            inlined("void @together()", ""),
-            inlined("float @estimate.float(float %x)", "%y = fdiv float 1.0, %x"),
-            inlined("double @estimate.double(double %x)", "%y = fdiv double 1.0, %x"),
-            inlined("void @leave.float(ptr %p, float %x)", "store float %x, ptr %p"),
-            inlined("void @leave.double(ptr %p, double %x)", "store double %x, ptr %p"),
-        )
-    ),
-    kernel="define",
-)
-"""A processor whose threads take turns."""
-
-
 def loaded(text):
     """A kernel's text as a function of inputs and outputs, thread after thread on the CPU: the state noted as wrong, or None."""
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    machine = llvm.Target.from_default_triple().create_target_machine(cpu=llvm.get_host_cpu_name(), opt=0)
-    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(text), machine)
-    engine.finalize_object()
-    tid = ctypes.c_int32.from_address(engine.get_global_value_address("tid"))
+    kernel = Turns(text)
 
     def run(inputs, outputs):
         worst = ctypes.c_uint64(2**64 - 1)
         rows = [n for x in inputs for n in (x.ctypes.data, x.shape[1])]
-        numbers = [len(inputs[0]), *rows, *(x.ctypes.data for x in outputs), ctypes.addressof(worst)]
-        call = ctypes.CFUNCTYPE(None, *[ctypes.c_uint64] * len(numbers))(engine.get_function_address("qddot"))
-        for tid.value in range(len(inputs[0])):
-            call(*numbers)
+        kernel.run(1, len(inputs[0]), [len(inputs[0]), *rows, *(x.ctypes.data for x in outputs), ctypes.addressof(worst)])
         return None if worst.value == 2**64 - 1 else worst.value
 
     return run

@@ -1,7 +1,4 @@
-"""What a rollout tells a GPU: addresses, distances and counts, read by a kernel on the CPU as one there would."""
-
-import ctypes
-from types import SimpleNamespace
+"""Rollouts as on a GPU: the kernel's own text, with the addresses, distances and counts it is told, on the CPU."""
 
 import numpy as np
 import pytest
@@ -11,9 +8,9 @@ import qddot
 from qddot import Builder, InputError, IntegrationError
 from qddot.arrays.on_device import View
 from qddot.compile.gpu import driver
-from qddot.compile.kernel import Kernel
 from qddot.rollout import PDLaw, on_device
 from qddot.rollout.step import STATES
+from tests import taking_turns
 
 
 class NumpyMemory:
@@ -44,53 +41,6 @@ class NumpyMemory:
         return x.copy()
 
 
-def array_at(pointer, shape, distances, dtype):
-    """Numbers of a memory that is only known by its address."""
-    first = np.frombuffer((ctypes.c_char * np.dtype(dtype).itemsize).from_address(pointer), dtype)
-    return np.lib.stride_tricks.as_strided(first, shape, [d * first.itemsize for d in distances])
-
-
-class LikeAKernel:
-    """The loop of `loop_kernel_ir` on the CPU."""
-
-    def __init__(self, program, kept, dtype, where):
-        self.program, self.kept, self.dtype, self.kernel = program, kept, dtype, Kernel(program, dtype)
-        self.device, self.worst = where, None
-        self.now = self.later = SimpleNamespace(take=lambda: self.worst)
-
-    def launch(self, states, samples, every, dt, inputs, outputs, stream, check):
-        program, carried = self.program, len(self.program.outputs) - 1
-        own = ("t", "dt", "stage")
-        rounds = 4 if any(x.name == "stage" for x in program.inputs) else 1
-        given = dict(zip([k for k, x in enumerate(program.inputs) if x.name not in own], inputs, strict=True))
-        row = lambda k, step: array_at(  # noqa: E731
-            given[k].pointer + step * given[k].hop * self.dtype.itemsize,
-            (states, program.inputs[k].size),
-            (given[k].stride, 1),
-            self.dtype,
-        )
-        state = [row(k, 0).copy() for k in range(carried)]
-        rooms = [
-            array_at(p, (samples + 1, states, state[k].shape[1]), (states * state[k].shape[1], state[k].shape[1], 1), self.dtype)
-            for p, k in zip(outputs, self.kept, strict=True)
-        ]
-        for j in range(samples + 1):
-            for room, k in zip(rooms, self.kept):
-                room[j] = state[k]
-            for n in range(j * every * rounds, (j + 1) * every * rounds if j < samples else 0):
-                step, stage = divmod(n, rounds)
-                rest = {"t": step * dt, "dt": dt, "stage": float(stage)}
-                numbers = [
-                    np.array([rest[x.name]], self.dtype) if x.name in own else row(k, step)
-                    for k, x in enumerate(program.inputs)
-                    if k >= carried
-                ]
-                with np.errstate(all="ignore"):
-                    *state, _ = self.kernel(*state, *numbers)
-        wrong = ~np.isfinite(state[0]).all(-1)
-        self.worst = int(np.argmax(wrong)) if wrong.any() else None
-
-
 class LikeDevices:
     """The kernels of an operation, on the CPU."""
 
@@ -110,7 +60,7 @@ def on_gpu(monkeypatch):
     monkeypatch.setattr(on_device, "handling", lambda name, x: NumpyMemory())
     monkeypatch.setattr(on_device, "guest_module", lambda x: np)
     monkeypatch.setattr(on_device, "is_on_gpu", lambda x: isinstance(x, np.ndarray))
-    monkeypatch.setattr(on_device, "DeviceLoop", LikeAKernel)
+    taking_turns.install(monkeypatch)
     monkeypatch.setattr(on_device, "OnDevices", LikeDevices)
     monkeypatch.setattr(on_device, "device", lambda number: driver)
     monkeypatch.setattr(on_device, "wait", lambda where, stream: None)
@@ -145,7 +95,7 @@ def test_strange_memory_and_parameters(on_gpu):
     rng = np.random.default_rng(1)
     q = rng.normal(size=(10, 14))[::2, ::2]
     parameters = robot.parameters()[: 10 * len(robot.body_names)] * rng.uniform(0.9, 1.1, (5, 1))
-    for method in ("semi_implicit", "variational"):
+    for method in STATES:
         run = robot.rollout(method=method, stops=False)
         for qd in (None, q + 1, q[0]):
             found = on_gpu(run, q, qd, q[0], steps=6, every=3, parameters=parameters)
@@ -184,16 +134,49 @@ def test_the_way_back(on_gpu, method, steps, every):
         assert_allclose(here(q=weights[0]).q0, there(q=weights[0]).q0, rtol=1e-11)
 
 
-def test_quaternions_are_made_unit(on_gpu):
+def swing():
+    """A rod on a box that flies."""
     builder = Builder("swing").body("box", joint="free", mass=1.0, tensor=(0.2, 0.3, 0.4))
-    robot = builder.body("rod", "box", axis="y", mass=0.4, com=(0.1, 0, -0.5), tensor=(0.1, 0.1, 0.1)).robot()
+    return builder.body("rod", "box", axis="y", mass=0.4, com=(0.1, 0, -0.5), tensor=(0.1, 0.1, 0.1)).robot()
+
+
+def in_time(x):
+    """Products of what all stages share, of what two of them share, and of what each has for itself, in sums of each other."""
+    u, w, t = x.control[0], x.control[-1], x.t
+    return [u * w + 3 * x.sin(w * t) - u * v + w * t * v - (u * u + t) * w for v in x.qd]
+
+
+def nothing(x):
+    return [0.0 for _ in x.qd]
+
+
+@pytest.mark.parametrize(
+    ("name", "law"),
+    [("arm7", None), ("arm7", in_time), ("swing", in_time), ("slide", None), ("slide", in_time), ("slide", nothing)],
+)
+def test_stages_in_a_loop_have_the_bits_of_stages_in_a_row(on_gpu, name, law):
+    """Where the CPU's program has four stages and shares what they have in common, the GPU's has one."""
+    slide = lambda: Builder("slide").body("block", joint="prismatic", axis=(1, 0, 1), mass=3.7).robot()  # noqa: E731
+    robot = {"swing": swing, "slide": slide}.get(name, lambda: qddot.load(name))()
+    rng = np.random.default_rng(3)
+    q, (qd, control) = robot.random_configuration(rng, 16), 0.1 * rng.normal(size=(2, 16, robot.nv))
+    parameters = robot.parameters()[: 10 * len(robot.body_names)] * rng.uniform(0.9, 1.1, (16, 1))
+    run = robot.rollout(law, method="rk4", stops=False, saturate=False, step=1e-4)
+    for given in ({}, {"parameters": parameters}):
+        found, want = on_gpu(run, q, qd, control, steps=20, **given), run(q, qd, control, steps=20, **given)
+        assert_array_equal(found.q, want.q)
+        assert_array_equal(found.qd, want.qd)
+
+
+def test_quaternions_are_made_unit(on_gpu):
+    robot = swing()
     q = np.stack([robot.random_configuration(seed) for seed in range(3)])
     run = robot.rollout(method="rk4", stops=False)
     want = run(q, None, steps=5)
     scaled = q.copy()
     scaled[:, :4] *= 3
     found = on_gpu(run, scaled, None, steps=5)
-    assert_allclose(found[0], want.q, atol=1e-14)
+    assert_allclose(found[0], want.q, atol=1e-14)  # three times a number may have lost a bit
     assert_allclose(np.linalg.norm(found[0][..., :4], axis=-1), 1, atol=1e-14)
 
 

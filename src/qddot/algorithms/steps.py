@@ -57,7 +57,8 @@ def kutta(
 ) -> tuple[list[Scalar], list[Scalar], list[Scalar]]:
     """The four stages (Kutta 1901).
 
-    Quaternions take part as four numbers each, and are made unit again at the end: the order stays four.
+    Quaternions take part as four numbers each, and are made unit again at the end: the order stays four. The stages between have
+    one time, h/2 later, but share nothing that is made of it: each is what `kutta_stage` makes of it, to the last bit.
     """
     margins: list[Scalar] = []
 
@@ -68,7 +69,7 @@ def kutta(
 
     total: tuple[Scalars, Scalars] = ([0] * len(q), [0] * len(qd))
     point, later = (q, qd), 0
-    for weight, reach in ((1, h / 2), (2, h / 2), (2, h), (1, None)):
+    for weight, reach in ((1, h / 2), (2, h - h / 2), (2, h), (1, None)):
         slopes = slope(later, *point)
         total = (along(total[0], slopes[0], weight), along(total[1], slopes[1], weight))  # at once: slopes need not wait for others
         if reach is not None:

@@ -70,16 +70,16 @@ class Evaluator:
         return results[0] if len(results) == 1 else tuple(results)
 
     def evaluate(
-        self, what: str, kernel: Kernel, inputs: Mapping[str, Any], options: Options, *, watch: bool = True
+        self, what: str, kernel: Kernel, inputs: Mapping[str, Any], options: Options, *, watch: bool = True, unit: bool = False
     ) -> tuple[Sequence[np.ndarray], np.ndarray | None]:
         """The outputs of a kernel, and its margins if some are not positive. Where that is usual, do not `watch` for it: the batch
-        would be computed twice."""
+        would be computed twice. Quaternions that are `unit` as a kernel has left them keep their last bits."""
         threads, out = options.get("threads"), options.get("out")
         check = "check" not in options or flag("check", options["check"])
         if threads is not None:
             thread_count(threads)  # is it a number?
         arrays = [as_array(name, inputs[name], shape, kernel.dtype, check=False) for name, shape in kernel.program.inputs]
-        if check and not self.is_plain:
+        if check and not unit and not self.is_plain:
             pairs = zip(kernel.program.inputs, arrays)
             arrays = [self.configuration("q", a, kernel.dtype) if x.name == "q" else a for x, a in pairs]
         if out is not None:

@@ -8,7 +8,7 @@ a sum become one fused multiply-add, and no flag lets LLVM reassociate or contra
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from operator import attrgetter
 
@@ -379,14 +379,14 @@ def constants(output: Output, room: str, lanes: Lanes) -> Iterable[str]:
             yield f"store {lanes.number} {lanes.literal(x)}, ptr %{tag}_at{k}, align {lanes.bits // 8}"
 
 
-def fused_products(nodes: Sequence[Expr], outputs: Mapping[Expr, list]) -> set[Expr]:
-    """Products used once, in a sum or difference: at most one of each sum."""
+def fused_products(nodes: Sequence[Expr], outputs: Mapping[Expr, list], shared: Collection[Expr] = ()) -> set[Expr]:
+    """Products used once, in a sum or difference: at most one of each sum. Those that are `shared` count as used more often."""
     uses = Counter(a for node in nodes for a in node.args if a.__class__ is Expr)
     found: set[Expr] = set()
     for node in nodes:
         if node.op in "+-":
             for a in node.args:
-                if a.__class__ is Expr and a.op == "*" and uses[a] == 1 and a not in outputs:
+                if a.__class__ is Expr and a.op == "*" and uses[a] == 1 and a not in outputs and a not in shared:
                     found.add(a)
                     break
     return found

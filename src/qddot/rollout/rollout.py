@@ -13,7 +13,7 @@ from qddot.arrays.guests import constant
 from qddot.arrays.late import refuse_other_checks
 from qddot.arrays.on_host import on_host_without_programs
 from qddot.batched import times
-from qddot.compile.arrays import as_array, check_configuration
+from qddot.compile.arrays import as_array
 from qddot.compile.evaluate import Evaluator, Options, as_dtype
 from qddot.compile.flags import IGNORING
 from qddot.compile.given import known_names, with_given
@@ -356,7 +356,7 @@ class Rollout:
         options: Options = {} if self.threads is None else {"threads": self.threads}
         lost = np.True_
         try:
-            after, margins = self.evaluate.evaluate("rollout", kernel, {**state, **rest}, options)
+            after, margins = self.evaluate.evaluate("rollout", kernel, {**state, **rest}, options, unit=True)
             if margins is not None:
                 lost = ~(margins > 0).all(-1, keepdims=True)
                 raise self.doubt(margins, {**state, **rest})
@@ -370,7 +370,7 @@ class Rollout:
 
     def go_on(self, kernel: Kernel, state: dict[str, np.ndarray], rest: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """The state after a step; NaN of motions that cannot go on."""
-        given = {**state, "q": check_configuration(state["q"], self.robot.model.mechanism), **rest}
+        given = {**state, **rest}
         arrays = [given[x.name] for x in kernel.program.inputs]
         *after, margins = IGNORING.run(kernel.run, arrays, None, thread_count(self.threads))
         found = dict(zip(STATES[self.method], after))

@@ -19,7 +19,7 @@ from qddot.constraints.constrained import CLOSED
 from qddot.constraints.constraint import Constraint
 from qddot.constraints.motion_program import ConstrainedTree
 from qddot.errors import InputError
-from qddot.graph.expr import Trace, plain
+from qddot.graph.expr import Expr, Trace, plain
 from qddot.graph.program import Input, Output, Program
 from qddot.model.drive import Drive
 from qddot.model.field import Field
@@ -68,7 +68,7 @@ class Step(NamedTuple):
     constraints: tuple[Constraint, ...] = ()
 
     def program(self, dtype: np.dtype, *, in_stages: bool = False) -> Program:
-        """Traced by the way to accelerations that takes fewer operations.
+        """Traced by the way to accelerations that takes fewer operations: of one stage, so that every target takes the same.
 
         Args:
             in_stages: where the step has four stages, one of them: the loop goes round four times a step, and an input `stage` says
@@ -81,7 +81,9 @@ class Step(NamedTuple):
             return self.traced("crba", dtype, in_stages)
         if self.robot.nv > FEW:
             return self.traced("aba", dtype, in_stages)
-        return min((self.traced(way, dtype, in_stages) for way in ("aba", "crba")), key=lambda found: found.operations().total())
+        looked_at = {way: self.traced(way, dtype, self.has_stages) for way in ("aba", "crba")}
+        way = min(looked_at, key=lambda way: looked_at[way].operations().total())
+        return looked_at[way] if in_stages == self.has_stages else self.traced(way, dtype, in_stages)
 
     @property
     def has_stages(self) -> bool:
@@ -132,7 +134,8 @@ class Step(NamedTuple):
         def accelerate(later: Scalar, q: Scalars, qd: Scalars) -> forward_dynamics.Accelerations:
             tau = drive(later, q, qd)
             if tree is None:
-                return algorithm(plant, "forward_dynamics")(plant, q, qd, tau, way)
+                qdd, margins = algorithm(plant, "forward_dynamics")(plant, q, qd, tau, way)
+                return [rounded(recorder, h, x) for x in qdd] if self.has_stages and not in_stages else qdd, margins
             qdd, _, margins = tree.accelerations(q, qd, tau)
             return qdd, margins
 
@@ -158,6 +161,12 @@ class Step(NamedTuple):
         if not program.is_finite(float(np.finfo(dtype).max)):
             raise overflow(self.robot.model, program.name, str(dtype))
         return program
+
+
+def rounded(recorder: Trace, h: Scalar, x: Scalar) -> Scalar:
+    """An acceleration as a loop over stages has it: one that is a product alone would become part of a sum otherwise, with one
+    rounding less than there. h is positive."""
+    return x if x.__class__ is Expr and x.op != "*" else recorder.where_positive(h, x, 0.0)
 
 
 def refuse_lengths(variables: Sequence[Variable], constraints: Sequence[Constraint]) -> None:

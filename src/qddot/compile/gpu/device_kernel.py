@@ -25,9 +25,9 @@ REALS = {8: "double", 4: "float"}
 FEWER = (168, 128)
 """Registers a thread with which a third more, and twice as many, threads are at work as with all 255."""
 
-SPILLED = 64
-"""Bytes a thread that may go to memory for that. Measured (H200, 7-joint arm, float64): forward dynamics 10.4 billion/s with 224
-registers, 12.0 with 168 and 48 bytes in memory, 7.0 with 128 and 384."""
+SPILLED = 80
+"""Bytes a thread that may go to memory for that. Measured (H200, 7-joint arm, float64): forward dynamics 10.5 billion/s with 252
+registers, 11.3 with 168 and 72 bytes in memory, 7.0 with 128 and 384."""
 
 
 COLUMN = (1 << 32) - 1

@@ -10,10 +10,13 @@ what stays the same. A program with an input `stage` goes four rounds a step, an
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cached_property
 
 from qddot.compile.gpu.dialects import NVIDIA, Dialect
 from qddot.compile.gpu.thread import WARP, Shape, Source, Thread
+from qddot.compile.kernel_ir import fused_products
 from qddot.compile.lanes import Lanes
+from qddot.graph.expr import Expr
 from qddot.graph.program import Program
 
 OWN = ("t", "dt", "stage")
@@ -40,6 +43,27 @@ class LoopKernel(Thread):
         self.after = {(k, e): self.outputs[k].values[e] for k, e in elements}
         self.given = {place: "%x{}_{}".format(*place) for place in elements}
         self.given |= {(names.index(name), 0): f"%{name}" for name in OWN if name in names}
+
+    @cached_property
+    def fused(self) -> set[Expr]:
+        """Products that become part of a sum where the CPU's do. Its program has all four stages in a row."""
+        shared = self.shared_by_stages() if self.has_stages else ()
+        return fused_products(self.program.nodes, self.places, shared)
+
+    def shared_by_stages(self) -> set[Expr]:
+        """Products that stay the same from stage to stage, and are part of what does not: in a row, each stage would use them."""
+        moving: set[Expr] = set()
+        found: set[Expr] = set()
+        for node in self.program.nodes:
+            if node.op == "var":
+                name = self.program.inputs[node.args[0]].name
+                is_moving = node.args[0] < self.states or name == "stage"
+            else:
+                is_moving = any(a in moving for a in node.args)
+            if is_moving:
+                moving.add(node)
+                found.update(a for a in node.args if a.__class__ is Expr and a.op == "*" and a not in moving)
+        return found
 
     def define(self) -> Iterable[str]:
         real = self.lanes.real
