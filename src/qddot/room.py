@@ -1,4 +1,4 @@
-"""Rooms that are called by mistake, as `qddot.identify("run.csv")` is: the error names what was meant."""
+"""Modules that are called by mistake, as `qddot.identify("run.csv")` is: the error names what was meant."""
 
 from __future__ import annotations
 

@@ -93,7 +93,7 @@ STAND_INS = 5  # spikes at exactly one value, at least, that stand for samples w
 SPIKE_SAMPLES = 2000  # samples from which a channel's usual difference is known, to 2 %
 STOP_PARTS = 10  # parts of a log that are looked at one by one: a limit may have been set for some of it only
 PILED_UP = 10  # times as many samples at the largest value as at the next: a signal that is only rounded has about twice as many
-STUCK_SAMPLES = 10  # equal samples in a row at the largest value
+STUCK_SAMPLES = 10  # equal samples in a row at the largest value: a turn of a smooth torque, rounded, has two or three
 # of the longest way of a joint in a window of so many samples: less is rest, in which every torque stays where it is
 RESTING_WAY = 0.02
 RESTING_WINDOW = 21
@@ -213,7 +213,7 @@ SMALL_FAULT = 0.005  # of a joint's torque: less is not looked at, whatever expl
 WORTH_A_WORD = 0.1  # of what is unexplained, that a delay or a tilt explains: worth a word
 MATTERS = 0.01  # of a joint's torque: no drive's torque is known better, so less is no sign of a fault
 TORQUE_ROUNDING = 1e-6  # of a torque: what is left of a log without noise is that of differentiating, and says nothing of the arm
-# of the samples, that one joint's torque rests at one end (runs of STUCK_SAMPLES, see logs/stops): fewer are a start or a stop
+# of the samples, that one joint's torque rests at one end (where a run of STUCK_SAMPLES does, see logs/stops): fewer are a start
 CLIPPED = 0.01
 # of the samples, at each end, that are left out in turn: more of them than are clipped, and enough remain
 CLIPPED_SHARES = (0.03, 0.1, 0.2, 0.35)

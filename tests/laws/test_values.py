@@ -25,7 +25,7 @@ from qddot.algorithms.drives import shaft_direction
 from qddot.algorithms.factor import reciprocal
 from qddot.algorithms.forward_dynamics import composite_bodies, pivot_noise, smaller
 from qddot.algorithms.kinematics import joint_poses, upright, world_poses
-from qddot.algorithms.quantities import COMPUTED, NEEDS_ALL_PARAMETERS, Quantity
+from qddot.algorithms.quantities import COMPUTED, STEPS, Quantity
 from qddot.algorithms.reaching import clamped, half_angle_error, reaching_step
 from qddot.algorithms.regressor import named_parameters
 from qddot.algorithms.steps import kutta, kutta_stage, semi_implicit
@@ -90,7 +90,7 @@ FREE = {"frame": lambda robot: (frame(robot),), "rows": lambda _: ("wx,z", "wx,w
 def values(robot: Robot, name: str) -> list[list[Any]]:
     """Shapes and weighted sums of all results of a quantity; where there are none, why."""
     quantity, found = COMPUTED[name], []
-    for regrouped in (False, True) if name not in NEEDS_ALL_PARAMETERS else (False,):
+    for regrouped in (False,) if quantity.of_links else (False, True):
         model = robot.model.over(Floats(), regrouped=regrouped)
         for options in cases(robot, quantity):
             for state in range(len(TURNS) if robot.name == "ball" else 2 + (name == "reaching_step")):
@@ -128,6 +128,18 @@ def other_values(robot: Robot) -> dict[str, list[list[Any]]]:
 
 def load(name: str) -> Robot:
     return qddot.load(DATA / f"{name}.toml")
+
+
+@pytest.mark.parametrize("name", [name for name, quantity in COMPUTED.items() if not quantity.of_links])
+@pytest.mark.parametrize("robot", ["tree", "floating"])
+def test_base_parameters_give_the_same(robot, name):
+    """What is not marked as being of single links follows from the joint forces: bodies with other masses give it, too."""
+    found = values(load(robot), name)
+    near = 1e-4 if name in STEPS else 1e-9  # within a step quaternions are not unit: both are right to its order
+    for one, other in zip(found[: len(found) // 2], found[len(found) // 2 :], strict=True):
+        if one[0] != "margins":  # those are of pivots, which differ
+            assert other[0] == one[0]
+            assert other[1:] == pytest.approx(one[1:], rel=near, abs=near)
 
 
 def test_four_stages_are_a_step():

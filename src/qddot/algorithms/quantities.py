@@ -46,8 +46,13 @@ class Quantity(NamedTuple):
     inputs: tuple[str, ...]
     outputs: dict[str, int]
     compute: Callable
-    options: dict[str, tuple[str, ...]] = {}  # name: choices, the default first; a frame may have any name
+    options: dict[
+        str, tuple[str, ...]
+    ] = {}  # name: choices, the default first; () if any name of a frame will do: its default is the tip
     forced: bool = False  # external forces change it
+    # it is about single links. All else follows from the joint forces and may be computed of other bodies that need the same ones
+    # (base parameters, `model/regroup.py`), which makes it cheaper; a quantity of links would be wrong with them
+    of_links: bool = False
 
 
 def accelerations(model: LiftedModel, q, qd, tau, method: str, f_ext=None):
@@ -132,13 +137,6 @@ def blocks(model: LiftedModel, q, qd):
 
 FRAME: dict[str, tuple[str, ...]] = {"frame": ()}
 
-NEEDS_ALL_PARAMETERS = frozenset((
-    "potential_energy", "lagrangian", "hamiltonian", "hamiltonian_of_momentum", "center_of_mass", "momentum", "momentum_rate",
-    "centroidal_momentum_matrix", "centroidal_momentum_matrix_rate", "regressor", "newton_euler_matrices", "joint_wrenches",
-    "newton_euler_blocks",
-))  # fmt: skip
-"""What does not follow from the joint forces alone; everything else may use base parameters."""
-
 QUANTITIES: dict[str, Quantity] = {
     "mass_matrix": Quantity(("q",), {"M": 2}, mass_matrix),
     "mass_matrix_inverse": Quantity(("q",), {"Minv": 2, "margins": 1}, forward_dynamics.mass_matrix_inverse),
@@ -150,7 +148,12 @@ QUANTITIES: dict[str, Quantity] = {
     "bias_torque": Quantity(("q", "qd"), {"bias": 1}, inverse_dynamics.bias_torque, {"drives": ("with", "without")}, forced=True),
     "inverse_dynamics": Quantity(("q", "qd", "qdd"), {"tau": 1}, inverse_dynamics.inverse_dynamics, forced=True),
     "joint_wrenches": Quantity(
-        ("q", "qd", "qdd"), {"wrenches": 2}, joint_wrenches.joint_wrenches, {"axes": joint_wrenches.AXES}, forced=True
+        ("q", "qd", "qdd"),
+        {"wrenches": 2},
+        joint_wrenches.joint_wrenches,
+        {"axes": joint_wrenches.AXES},
+        forced=True,
+        of_links=True,
     ),
     "forward_dynamics": Quantity(
         ("q", "qd", "tau"), {"qdd": 1, "margins": 1}, accelerations, {"method": ("auto", *forward_dynamics.METHODS)}, True
@@ -181,21 +184,23 @@ QUANTITIES: dict[str, Quantity] = {
     "coriolis_products_matrix": Quantity(("q",), {"B": 2}, in_coordinates(coriolis.coriolis_products_matrix)),
     "mass_matrix_rate": Quantity(("q", "qd"), {"Mdot": 2}, coriolis.mass_matrix_rate),
     "kinetic_energy": Quantity(("q", "qd"), {"T": 0}, energy.kinetic_energy),
-    "potential_energy": Quantity(("q",), {"V": 0}, energy.potential_energy),
-    "lagrangian": Quantity(("q", "qd"), {"L": 0}, lagrangian),
-    "hamiltonian": Quantity(("q", "qd"), {"H": 0}, hamiltonian),
-    "hamiltonian_of_momentum": Quantity(("q", "p"), {"H": 0, "margins": 1}, hamilton.hamiltonian),
+    "potential_energy": Quantity(("q",), {"V": 0}, energy.potential_energy, of_links=True),
+    "lagrangian": Quantity(("q", "qd"), {"L": 0}, lagrangian, of_links=True),
+    "hamiltonian": Quantity(("q", "qd"), {"H": 0}, hamiltonian, of_links=True),
+    "hamiltonian_of_momentum": Quantity(("q", "p"), {"H": 0, "margins": 1}, hamilton.hamiltonian, of_links=True),
     "generalized_momentum": Quantity(("q", "qd"), {"p": 1}, hamilton.generalized_momentum),
     "hamilton_rates": Quantity(("q", "p", "tau"), {"qd": 1, "pd": 1, "margins": 1}, hamilton.hamilton_rates, forced=True),
-    "center_of_mass": Quantity(("q",), {"p": 1}, centre_of_mass),
-    "momentum": Quantity(("q", "qd"), {"h": 1}, momentum),
-    "momentum_rate": Quantity(("q", "qd", "qdd"), {"hdot": 1}, centroidal.momentum_rate),
-    "centroidal_momentum_matrix": Quantity(("q",), {"A": 2}, centroidal.centroidal_momentum_matrix),
-    "centroidal_momentum_matrix_rate": Quantity(("q", "qd"), {"Adot": 2}, centroidal.centroidal_momentum_matrix_rate),
-    "regressor": Quantity(("q", "qd", "qdd"), {"Y": 2}, regressor),
-    "newton_euler_matrices": Quantity(("q", "qd"), {"M": 2, "c": 1, "g": 1, "Mdot": 2}, stacked),
+    "center_of_mass": Quantity(("q",), {"p": 1}, centre_of_mass, of_links=True),
+    "momentum": Quantity(("q", "qd"), {"h": 1}, momentum, of_links=True),
+    "momentum_rate": Quantity(("q", "qd", "qdd"), {"hdot": 1}, centroidal.momentum_rate, of_links=True),
+    "centroidal_momentum_matrix": Quantity(("q",), {"A": 2}, centroidal.centroidal_momentum_matrix, of_links=True),
+    "centroidal_momentum_matrix_rate": Quantity(
+        ("q", "qd"), {"Adot": 2}, centroidal.centroidal_momentum_matrix_rate, of_links=True
+    ),
+    "regressor": Quantity(("q", "qd", "qdd"), {"Y": 2}, regressor, of_links=True),
+    "newton_euler_matrices": Quantity(("q", "qd"), {"M": 2, "c": 1, "g": 1, "Mdot": 2}, stacked, of_links=True),
     "newton_euler_blocks": Quantity(
-        ("q", "qd"), {"A": 2, "L": 2, "W": 2, "G": 2, "ad_Aqd": 2, "ad_V": 2, "V": 1, "Vdot_base": 1}, blocks
+        ("q", "qd"), {"A": 2, "L": 2, "W": 2, "G": 2, "ad_Aqd": 2, "ad_V": 2, "V": 1, "Vdot_base": 1}, blocks, of_links=True
     ),
 }
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from qddot.algorithms.forward_dynamics import shares_coordinates
-from qddot.algorithms.quantities import COMPUTED, NEEDS_ALL_PARAMETERS, QUANTITIES, algorithm
+from qddot.algorithms.quantities import COMPUTED, QUANTITIES, algorithm
 from qddot.errors import InputError, as_written, near_matches, unknown_name
 from qddot.graph.expr import Trace, without_collection
 from qddot.graph.program import Input, Output, Program, output
@@ -49,14 +49,12 @@ def complete(quantity: str, options: Mapping[str, str], tip: Callable[[], str]) 
     for name, value in options.items():
         if name not in known:
             raise InputError(f"{quantity} has no option {name!r}: {near_matches(name, known)}")
-        if not isinstance(value, str):
-            word = str(value)  # as Pinocchio's enum is written
-            hint = ELSEWHERE.get(word.lower(), "") if name == "reference" else ""
-            raise InputError(f"{name}={value!r} is not a name" + (f": Pinocchio's {word} is {hint!r}" if hint else ""))
-        if known[name] and value not in known[name]:
-            hint = ELSEWHERE.get(str(value).lower(), "") if name == "reference" else ""
-            said = f" (Pinocchio's {value} is {hint!r})" if hint else ""
-            raise InputError(f"{name}={value!r} is not one of {', '.join(map(repr, known[name]))}{said}")
+        if not isinstance(value, str) or (known[name] and value not in known[name]):
+            word = as_written(value).rpartition(".")[2].strip("'")  # an enum writes where it is from
+            hint = ELSEWHERE.get(word.lower()) if name == "reference" else None
+            said = f" (Pinocchio's {word} is {hint!r})" if hint else ""
+            kind = f"one of {', '.join(map(repr, known[name]))}" if isinstance(value, str) else "a name"
+            raise InputError(f"{name}={as_written(value)} is not {kind}{said}")
     chosen = {name: options[name] if name in options else choices[0] if choices else tip() for name, choices in known.items()}
     return Request(quantity, tuple(chosen.items()))
 
@@ -117,7 +115,7 @@ def program_inputs(model: Model, requests: Sequence[Request], wrench: bool, runt
 def record(model: Model, request: Request, recorder: Trace, variables: Mapping[str, list]) -> list[Output]:
     """Run one algorithm over the recording scalar."""
     entry, options = COMPUTED[request.quantity], dict(request.options)
-    lifted = recorded(model, recorder, variables, regrouped=request.quantity not in NEEDS_ALL_PARAMETERS)
+    lifted = recorded(model, recorder, variables, regrouped=not entry.of_links)
     if "wrench" in variables and entry.forced:
         options["f_ext"] = forces(model, variables["wrench"])  # type: ignore[assignment]
     values = algorithm(lifted, request.quantity)(lifted, *(variables[name] for name in entry.inputs), **options)

@@ -99,18 +99,8 @@ def _decoded(data: bytes, file: str) -> str:
 
 
 def _read_json(text: str, file: str) -> Node:
-    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found: dict[str, Any] = {}
-        for key, value in pairs:
-            if key in found:
-                hit = [m.start() for m in re.finditer(re.escape(json.dumps(key, ensure_ascii=False)), text)]
-                line = text.count("\n", 0, hit[-1]) + 1 if hit else None
-                raise ModelSyntaxError("the key is given twice", place=Place(file, line), attribute=key, fix="keep one")
-            found[key] = value
-        return found
-
     try:
-        values = json.loads(text, object_pairs_hook=unique, parse_int=float)
+        values = json.loads(text, parse_int=float)
     except json.JSONDecodeError as error:
         raise ModelSyntaxError(f"not JSON: {error.msg}", place=Place(file, error.lineno, error.colno)) from None
     return _joined(values, json_positions(text, file), text, file)

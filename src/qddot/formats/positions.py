@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 import tomllib
 from dataclasses import dataclass
+from typing import Any
 
-from qddot.errors import ModelLimitError
+from qddot.errors import ModelLimitError, ModelSyntaxError
 from qddot.place import Place
 
 MAX_DEPTH = 256
@@ -98,9 +99,13 @@ class _Scanner:
 
     def pair(self, at: int, table: Spot, depth: int = 1) -> int:
         """One `key = value`, put into `table`; returns where it ends."""
-        keys, at = self.keys(at)
-        value = self.value(at + 1, depth + 1)
-        _table(table, keys[:-1], value.start, False).items[keys[-1]] = value  # type: ignore[index]
+        keys, end = self.keys(at)
+        value = self.value(end + 1, depth + 1)
+        items: Any = _table(table, keys[:-1], value.start, False).items
+        if keys[-1] in items:  # in JSON; in TOML the parser has said so before
+            place = Place(self.file, self.text.count("\n", 0, at) + 1)
+            raise ModelSyntaxError("the key is given twice", place=place, attribute=keys[-1], fix="keep one")
+        items[keys[-1]] = value
         return value.end
 
     def keys(self, at: int) -> tuple[list[str], int]:

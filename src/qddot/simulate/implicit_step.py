@@ -77,13 +77,13 @@ class ImplicitStep:
             inverse = pseudo_inverse(slope)
             step = -times(inverse, left)
             part = (np.abs(step[:, :n]) / (1 + np.abs(x[:, :n]))).max(-1)
-            shrinks = energy(M, repeated[:, :n]) <= CONTRACTION**2 * last
+            shrinks = twice_the_energy(M, repeated[:, :n]) <= CONTRACTION**2 * last
             done |= running & ((part <= ENOUGH) | (~shrinks & (part <= ROUNDING)))
             p1 = np.where(running[:, None], end, p1)
             running &= shrinks & ~done
             if not running.any():
                 break
-            x, last = np.where(running[:, None], x + step, x), energy(M, step[:, :n])
+            x, last = np.where(running[:, None], x + step, x), twice_the_energy(M, step[:, :n])
         return *self.end(inputs, q + h * x[:, :n], p1), done
 
     def equations(self, inputs: Inputs, x: np.ndarray, A: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -131,6 +131,6 @@ def pseudo_inverse(slope: np.ndarray) -> np.ndarray:
     return np.linalg.pinv(slope * scale, rcond=RANK) * T(scale)
 
 
-def energy(M: np.ndarray, v: np.ndarray) -> np.ndarray:
+def twice_the_energy(M: np.ndarray, v: np.ndarray) -> np.ndarray:
     """v^T M v (states,)."""
     return (v * times(M, v)).sum(-1)

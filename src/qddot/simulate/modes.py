@@ -100,7 +100,7 @@ class Switching:
             return free, np.zeros(held.shape)
         Y, W = self.compliance(q)
         force = masked_solve(W, held, -(free @ self.rows.T))
-        return self.at_rest(free + times(Y, force), held), force
+        return self.with_held_at_rest(free + times(Y, force), held), force
 
     def speeds(self, qd: np.ndarray) -> np.ndarray:
         """(..., rows), exactly zero at rest."""
@@ -127,7 +127,7 @@ class Switching:
             W = W + SOFT * np.trace(W, axis1=-2, axis2=-1)[..., None, None] * np.eye(len(self.rows))
         return Y, W
 
-    def at_rest(self, v: np.ndarray, held: np.ndarray) -> np.ndarray:
+    def with_held_at_rest(self, v: np.ndarray, held: np.ndarray) -> np.ndarray:
         """Velocities or accelerations, exactly zero where a joint is held: rounding must not set it in motion."""
         v = v.copy()
         for k, column in enumerate(self.columns):
@@ -207,7 +207,7 @@ class Switching:
         Y, W = Y[..., self.shafts :], W[..., self.shafts :, self.shafts :]
         p = solve_bounded(W, speed, np.where(side > 0, -np.inf, 0.0), np.where(side < 0, np.inf, 0.0))
         stops = np.concatenate([np.zeros((*p.shape[:-1], self.shafts), bool), p != 0], axis=-1)
-        return q, self.at_rest(qd + times(Y, p), stops)
+        return q, self.with_held_at_rest(qd + times(Y, p), stops)
 
     def metered_impact(
         self, start: float, end: float, q: np.ndarray, qd: np.ndarray, tau: np.ndarray
@@ -228,7 +228,7 @@ class Switching:
         """qd without what rounding and truncation added to the rows `held`, which are at rest."""
         if (held[..., self.columns < 0]).any():
             return self.rest(q, qd, held)
-        return self.at_rest(qd, held)
+        return self.with_held_at_rest(qd, held)
 
     def rest(self, q: np.ndarray, qd: np.ndarray, held: np.ndarray) -> np.ndarray:
         """qd after impulses that bring the rows `held` to rest."""
@@ -237,7 +237,7 @@ class Switching:
             qd[some] = self.at(some).rest(q[some], qd[some], held[some])
             return qd
         Y, W = self.compliance(q)
-        return self.at_rest(qd + times(Y, masked_solve(W, held, -(qd @ self.rows.T))), held)
+        return self.with_held_at_rest(qd + times(Y, masked_solve(W, held, -(qd @ self.rows.T))), held)
 
     def settled(self, t: float, q: np.ndarray, qd: np.ndarray, tau: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The accelerations as they are, and the joint forces (..., nv) of dry friction and stops behind them."""

@@ -41,8 +41,8 @@ def dead(names: Sequence[str], tau: Range) -> list[Concern]:
 
 
 def clipped(names: Sequence[str], recording: LogSummary | None) -> list[Concern]:
-    """Torques that rest at the largest value: what the arm needed beyond is not in the log. Shares are of one end of one joint, and
-    runs shorter than STUCK_SAMPLES do not count. (`clipping.py` finds those that rest there but for noise.)"""
+    """Torques that rest at the largest value: what the arm needed beyond is not in the log. Shares are of one end of one joint that
+    rests there for STUCK_SAMPLES in a row, once at least. (`clipping.py` finds those that rest there but for noise.)"""
     if recording is None:
         return []
     found, shares = [], recording.stops.samples / recording.samples

@@ -83,7 +83,7 @@ def read_root(base: Any, leaf: Leaf) -> Any:
 
 
 def power(x: Any, n: int) -> Any:
-    """Power by repeated products, for whatever multiplies."""
+    """`x^n` for n from 1 on, by repeated products, for whatever multiplies."""
     product = x
     for _ in range(n - 1):
         product = product * x
