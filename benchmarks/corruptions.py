@@ -160,6 +160,25 @@ def doubled(w: World, share: float) -> World:
     return kept(w, np.repeat(np.arange(len(w.log)), np.where(w.draw.random(len(w.log)) < share, 2, 1)))
 
 
+def burst(w: World, again: bool) -> World:
+    """A tenth of a second that is missing, or written twice, three times in the log."""
+    count, starts = int(0.1 * RATE), w.draw.integers(500, len(w.log) - 500, 3)
+    times = np.ones(len(w.log), int)
+    for start in starts:
+        times[start : start + count] = 2 if again else 0
+    rows = np.repeat(np.arange(len(w.log)), times)
+    if again:  # as a block, not row by row
+        pieces = np.split(np.arange(len(w.log)), np.sort(starts) + count)
+        rows = np.concatenate([part if k == len(starts) else [*part, *part[-count:]] for k, part in enumerate(pieces)])
+    return kept(w, rows)
+
+
+def at_rate(w: World, rate: float) -> World:
+    """A slower logger: every so manieth sample."""
+    log, step = w.log, round(RATE / rate)
+    return w._replace(log=Log(log.t[::step], log.q[::step], log.tau[::step], joint_names=log.joint_names, findings=log.findings))
+
+
 def delayed(w: World, joints: slice | int, seconds: float, name: str = "tau") -> World:
     by, x = round(seconds * RATE), getattr(w.log, name)
     late = x[by:].copy()
@@ -199,6 +218,31 @@ def with_velocities(w: World, scale: float, hertz: float | None = None) -> World
 
 def shifted(w: World, radians: float) -> World:
     return w.with_log(q=w.log.q + one(w, inner(w), radians))
+
+
+def scaled(w: World, joints: int | slice, factor: float) -> World:
+    """Positions by another resolution of the encoder, another gear, gradians for degrees."""
+    scale = np.ones(w.robot.nv)
+    scale[joints] = factor
+    return w.with_log(q=w.log.q * scale)
+
+
+def rests(w: World, motion: bool) -> World:
+    """One joint never moves, at a place of its own; or all stop for a second, three times, and friction holds what it likes."""
+    log, j = w.log, loaded(w)
+    q, qd, qdd = w.motion()
+    if motion:
+        pace = np.ones(len(log))
+        for start in (3.0, 8.0, 14.0):
+            pace *= 1 - np.clip(np.minimum((log.t - start) / 0.5, (start + 2.0 - log.t) / 0.5), 0.0, 1.0)
+        warped = np.concatenate([[0.0], np.cumsum((pace[1:] + pace[:-1]) / 2 / RATE)])
+        at, rise = series(w.robot, warped, int(log.findings[0].message)), np.gradient(pace, 1 / RATE)[:, None]
+        q, qd, qdd = at[0], at[1] * pace[:, None], at[2] * pace[:, None] ** 2 + at[1] * rise
+    else:
+        q, qd, qdd = (np.where(one(w, j) > 0, x, y) for x, y in ((q[:1], q), (0.0, qd), (0.0, qdd)))
+    held = 0.5 * coulomb(w) * w.draw.uniform(-1, 1, w.robot.nv) * (np.abs(qd) < 1e-9)
+    noise = [size * w.draw.normal(size=q.shape) for size in NOISE]
+    return w.with_log(q=q + noise[0], tau=w.torque(q, qd, qdd) + held + noise[1])
 
 
 def frozen(w: World, name: str) -> World:
@@ -291,6 +335,14 @@ def drifting(w: World) -> World:
     return on(w, j, lambda x: x + 1.0 * np.std(x) * w.log.t / SECONDS)
 
 
+def warming(w: World) -> World:
+    """Friction of all joints that falls by a third while they warm."""
+    gone = (1 - np.exp(-w.log.t / (SECONDS / 3)))[:, None] / 3
+    _, qd, _ = w.motion()
+    viscous = np.array([w.theta[w.parameter_set.place(f"{joint}.viscous")] for joint in w.robot.joint_names])
+    return w.with_log(tau=w.log.tau - gone * (coulomb(w) * smooth_step(qd, STEP) + viscous * qd))
+
+
 def noisy_for_a_while(w: World) -> World:
     some = (w.log.t > 11) & (w.log.t < 14)
     return w.with_log(tau=w.log.tau + 20 * NOISE[1] * some[:, None] * w.draw.normal(size=w.log.tau.shape))
@@ -319,6 +371,19 @@ def carrying(w: World, since: float) -> World:
 def touched(w: World) -> World:
     push = 3 * w.log.tau.std(axis=0) * np.exp(-(((w.log.t - w.draw.uniform(5, 15)) / 0.7) ** 2))[:, None]
     return w.with_log(tau=w.log.tau + push)
+
+
+def with_two_tools(w: World) -> World:
+    """Two recordings, in the second of which the arm carries something else."""
+    half, loaded = len(w.log) // 2, carrying(w, 0.0).log
+    return w._replace(log=w.log[:half] + loaded[half:])
+
+
+def cable(w: World, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
+    """A hose that pulls a joint back the more the further it goes one way."""
+    j = int(np.argmax(np.std(w.robot.gravity_torque(w.log.q), axis=0)))
+    reach = np.maximum(q[:, j] - w.log.q[:, j].mean(), 0.0) / np.std(w.log.q[:, j])
+    return one(w, j) * 0.1 * np.std(w.log.tau[:, j]) * reach[:, None] ** 2
 
 
 def hung(w: World, gravity: Callable[[np.ndarray], np.ndarray]) -> World:
@@ -428,7 +493,34 @@ CORRUPTIONS: dict[str, Corruption] = {
     "viscous, cubic": Corruption(lambda w: resisted(w, cubic), physics=True),
     "a spring": Corruption(lambda w: resisted(w, spring), physics=True),
     "cogging": Corruption(lambda w: resisted(w, cogging), physics=True),
+    "velocities in deg/s": Corruption(lambda w: with_velocities(w, 180 / np.pi)),
+    "velocities saturated": Corruption(lambda w: (lambda v: v.with_log(qd=np.clip(v.log.qd, *np.quantile(v.log.qd, (0.1, 0.9)))))(with_velocities(w, 1.0))),
+    "log of 50 Hz": Corruption(lambda w: at_rate(w, 50.0)),
+    "stops of 1 s": Corruption(lambda w: rests(w, True)),
+    "a cable pulls": Corruption(lambda w: resisted(w, cable), physics=True),
     # to be named
+    "angles of a joint 11 % large": Corruption(lambda w: scaled(w, loaded(w), 1.11), ("scale",)),
+    "angles of a joint 5 % small": Corruption(lambda w: scaled(w, loaded(w), 0.95), ("scale",)),
+    "all angles 11 % large": Corruption(lambda w: scaled(w, ALL, 1.11), ("scale",)),
+    "all in gradians": Corruption(lambda w: scaled(w, ALL, 200 / np.pi), ("units",)),
+    "microseconds": Corruption(lambda w: w.with_log(t=1e6 * w.log.t), ("units",)),
+    "clock of all 10 % off": Corruption(lambda w: w.with_log(t=1.1 * w.log.t), ("clock",)),
+    "sign of a position": Corruption(lambda w: scaled(w, loaded(w), -1.0), ("sign",)),
+    "positions exchanged": Corruption(lambda w: exchanged(w, "q"), ("order",)),
+    "gears forgotten of two": Corruption(
+        lambda w: w.with_log(tau=w.log.tau / np.where(np.arange(w.robot.nv) < w.robot.nv - 1, 80.0, 1.0)), ("gain", "units")
+    ),
+    "torques 30 ms early": Corruption(
+        lambda w: w._replace(log=replace(w.log[:-8], tau=w.log.tau[8:])), ("delay",)
+    ),
+    "torques through 10 Hz": Corruption(lambda w: low_passed(w, "tau", 10.0), ("delay",)),
+    "friction that warms": Corruption(warming, ("drift", "warmth")),
+    "two tools": Corruption(with_two_tools, ("inconsistent logs", "load")),
+    "gravity upwards": Corruption(lambda w: hung(w, np.negative), ("gravity",)),
+    "bursts lost": Corruption(lambda w: burst(w, False), ("lost samples",)),
+    "bursts twice": Corruption(lambda w: burst(w, True), ("repeated samples", "position step", "lost samples")),
+    "one joint rests": Corruption(lambda w: rests(w, False), ("insufficient excitation",)),
+    "a second of log": Corruption(lambda w: w._replace(log=w.log[1000:1250]), ("insufficient excitation", "coloured residuals")),
     "sign of a torque": Corruption(lambda w: on(w, busy(w), np.negative), ("sign",)),
     "axis reversed": Corruption(
         lambda w: (lambda s: w.with_log(q=s * w.log.q, tau=s * w.log.tau))(one(w, loaded(w), -1.0, 1.0)), ("axis",)
