@@ -72,7 +72,8 @@ class Corruption(NamedTuple):
     """Attributes:
     change: what is done.
     names: of it, in a verdict; none where it is tolerated.
-    planar: what it is besides in an arm whose first axis is level: its zero is then the base's tilt.
+    planar: what it is besides in an arm of two parallel axes, the first level: its zero is the base's tilt, and a length is a
+        rate, since gravity and inertia tell the one only by the other.
     physics: it is no fault of the log but a law that the simplest model lacks.
     """
 
@@ -494,7 +495,9 @@ CORRUPTIONS: dict[str, Corruption] = {
     "a spring": Corruption(lambda w: resisted(w, spring), physics=True),
     "cogging": Corruption(lambda w: resisted(w, cogging), physics=True),
     "velocities in deg/s": Corruption(lambda w: with_velocities(w, 180 / np.pi)),
-    "velocities saturated": Corruption(lambda w: (lambda v: v.with_log(qd=np.clip(v.log.qd, *np.quantile(v.log.qd, (0.1, 0.9)))))(with_velocities(w, 1.0))),
+    "velocities saturated": Corruption(
+        lambda w: (lambda v: v.with_log(qd=np.clip(v.log.qd, *np.quantile(v.log.qd, (0.1, 0.9)))))(with_velocities(w, 1.0))
+    ),
     "log of 50 Hz": Corruption(lambda w: at_rate(w, 50.0)),
     "stops of 1 s": Corruption(lambda w: rests(w, True)),
     "a cable pulls": Corruption(lambda w: resisted(w, cable), physics=True),
@@ -504,21 +507,19 @@ CORRUPTIONS: dict[str, Corruption] = {
     "all angles 11 % large": Corruption(lambda w: scaled(w, ALL, 1.11), ("scale",)),
     "all in gradians": Corruption(lambda w: scaled(w, ALL, 200 / np.pi), ("units",)),
     "microseconds": Corruption(lambda w: w.with_log(t=1e6 * w.log.t), ("units",)),
-    "clock of all 10 % off": Corruption(lambda w: w.with_log(t=1.1 * w.log.t), ("clock",)),
+    "clock of all 10 % off": Corruption(lambda w: w.with_log(t=1.1 * w.log.t), ("clock",), ("geometry",)),
     "sign of a position": Corruption(lambda w: scaled(w, loaded(w), -1.0), ("sign",)),
     "positions exchanged": Corruption(lambda w: exchanged(w, "q"), ("order",)),
     "gears forgotten of two": Corruption(
         lambda w: w.with_log(tau=w.log.tau / np.where(np.arange(w.robot.nv) < w.robot.nv - 1, 80.0, 1.0)), ("gain", "units")
     ),
-    "torques 30 ms early": Corruption(
-        lambda w: w._replace(log=replace(w.log[:-8], tau=w.log.tau[8:])), ("delay",)
-    ),
+    "torques 30 ms early": Corruption(lambda w: w._replace(log=replace(w.log[:-8], tau=w.log.tau[8:])), ("delay",)),
     "torques through 10 Hz": Corruption(lambda w: low_passed(w, "tau", 10.0), ("delay",)),
-    "friction that warms": Corruption(warming, ("drift", "warmth")),
+    "friction that warms": Corruption(warming, ("warming",)),
     "two tools": Corruption(with_two_tools, ("inconsistent logs", "load")),
     "gravity upwards": Corruption(lambda w: hung(w, np.negative), ("gravity",)),
     "bursts lost": Corruption(lambda w: burst(w, False), ("lost samples",)),
-    "bursts twice": Corruption(lambda w: burst(w, True), ("repeated samples", "position step", "lost samples")),
+    "bursts twice": Corruption(lambda w: burst(w, True), ("repeated samples",)),
     "one joint rests": Corruption(lambda w: rests(w, False), ("insufficient excitation",)),
     "a second of log": Corruption(lambda w: w._replace(log=w.log[1000:1250]), ("insufficient excitation", "coloured residuals")),
     "sign of a torque": Corruption(lambda w: on(w, busy(w), np.negative), ("sign",)),
@@ -567,6 +568,6 @@ CORRUPTIONS: dict[str, Corruption] = {
     "no gravity": Corruption(lambda w: w.with_log(tau=w.log.tau - w.robot.gravity_torque(w.motion()[0])), ("gravity",)),
     "arm on a wall": Corruption(lambda w: hung(w, lambda g: leaning(g, 90.0)), ("gravity",)),
     "base tilted 8 degrees": Corruption(lambda w: hung(w, lambda g: leaning(g, 8.0)), ("tilt",), ("zero",)),
-    "link length 10 % off": Corruption(lambda w: misdrawn(w, 0.1), ("geometry",)),
+    "link length 10 % off": Corruption(lambda w: misdrawn(w, 0.1), ("geometry",), ("clock",)),
     "motors coupled": Corruption(lambda w: resisted(w, coupled), ("coupled",)),
 }

@@ -241,6 +241,8 @@ TURN_DEGREE = 5  # of the polynomial that a joint's speed is like for a kernel's
 REFINED = 4  # rounds of the error that explains most, with the parameters
 LONGEST_DELAY = 1.0  # s: later than that is no delay but another recording
 DELAYS_TRIED = (-0.2, -0.1, -0.05, 0.05, 0.1, 0.2)  # s, tried of a single joint, where a first derivative does not reach
+# faster than the clock says, where the search begins: as it says, twice, half; rates of logs are mistaken by factors of two
+PACES_TRIED = (0.0, 1.0, -0.5)
 TRIAL_PARTS = 20  # parts of a log, at whose ends something may begin or end
 SHORT_WHILE = 0.3  # of a log, at most, that something happens besides: what lasts longer is how the arm is
 CLEARLY = 0.9  # of what is unexplained: an alternative that explains more leaves little to look for

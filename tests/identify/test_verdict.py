@@ -44,6 +44,13 @@ def channel(joint: int, values) -> Log:
     return changed(tau=tau)
 
 
+def friction() -> np.ndarray:
+    """The friction (N, 3) in the torques of the log."""
+    kinds = [name.rpartition(".")[2] in ("viscous", "coulomb") for name in PARAMETERS.names]
+    _, qd, qdd = series(ARM, LOG.t)
+    return PARAMETERS.matrix(LOG.q, qd, qdd) @ np.where(kinds, THETA, 0.0)
+
+
 def fitted(log: Recorded, **options) -> Fit:
     return ARM.identify(log, parameter_set=PARAMETERS, **options)
 
@@ -63,6 +70,9 @@ WRONG = {
     "order": (changed(q=LOG.q[:, ORDER], tau=LOG.tau[:, ORDER]), ("j1", "j2")),
     "delay": (late(4), ()),
     "zero": (changed(q=LOG.q + np.array([0, 0.2, 0])), ()),
+    "scale": (changed(q=LOG.q * np.array([1, 1.11, 1])), ()),
+    "rate": (changed(t=1.1 * LOG.t), ()),
+    "warming": (changed(tau=LOG.tau - (0.4 * LOG.t / LOG.t[-1])[:, None] * friction()), ()),
     "gain": (channel(2, 1000 * LOG.tau[:, 2]), ("j2",)),
     "gravity": (changed(tau=LOG.tau - ARM.gravity_torque(LOG.q)), ()),
     "dead channel": (channel(1, 0.0), ("j1",)),
@@ -70,6 +80,19 @@ WRONG = {
     "bad samples": (changed(tau=np.where(np.random.default_rng(0).random((len(LOG), 1)) < 0.2, 0.0, LOG.tau)), ()),
     "torque of a joint": (channel(2, LOG.tau[::-1, 1]), ("j2",)),
 }
+
+
+@pytest.mark.parametrize(
+    ("q", "text"),
+    [
+        (LOG.q * SIGNS, "positions of j2 have the other sign"),
+        (LOG.q[:, ORDER], "positions of j1 and j2 are exchanged"),
+        (1.11 * LOG.q, "all positions are 11.0% too large"),
+        (LOG.q * np.array([1, 1, 0.95]), "positions of j2 are 5.0% too small"),
+    ],
+)
+def test_positions_alone_that_are_wrong_are_named(q: np.ndarray, text: str) -> None:
+    assert fitted(changed(q=q)).verdict.concerns[0].text.startswith(text)
 
 
 @pytest.mark.parametrize("code", WRONG)

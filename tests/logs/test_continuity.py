@@ -30,6 +30,17 @@ def test_lost_samples_are_counted(share: float) -> None:
     assert 0.8 * (~keep).sum() - 1 <= lost <= (~keep).sum() + 1  # where the arm hardly moves, none can be seen
 
 
+@pytest.mark.parametrize("start", [700, 1900, 3000])
+def test_many_samples_at_once(start: int) -> None:
+    """An eighth of a second that is missing, or written twice."""
+    lost = found(np.delete(moved(), np.arange(start, start + 25), axis=0))
+    assert lost.lost == pytest.approx(25, abs=5)
+    again = found(np.insert(moved()[:3900], start + 25, moved()[start : start + 25], axis=0))
+    assert again.again == pytest.approx(25, abs=5)
+    assert (again.lost, lost.again, *lost.jumps, *again.jumps) == (0, 0)
+    assert lost.places == pytest.approx((start / RATE,), abs=1.1 / RATE)
+
+
 def test_places_are_told() -> None:
     q = np.delete(moved(), [1000, 2500], axis=0)
     assert found(q).places == pytest.approx((1000 / RATE, 2499 / RATE), abs=1.1 / RATE)

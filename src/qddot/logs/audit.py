@@ -119,7 +119,10 @@ def unbroken(names: Sequence[str], found: Continuity) -> Iterator[Finding]:
     if found.again:
         at = ", ".join(f"{t:.4g}" for t in found.places)
         more = " and later" if found.again > len(found.places) else ""
-        message = f"{found.again} samples are written twice though the clock goes on, at t = {at} s{more}: there time seems to stop"
+        message = (
+            f"{found.again} samples are written twice though the clock goes on, at t = {at} s{more}: there time seems to stop "
+        )
+        message += "or to go back"
         yield Finding("warning", "repeated samples", message, serious=found.again > max(LOST_SAMPLES * found.samples, 2))
     for what, each in (("position", found.frozen), ("torque", found.frozen_tau)):
         for name, held in zip(names, each):

@@ -110,15 +110,26 @@ def in_segment(t: np.ndarray, q: np.ndarray, tau: np.ndarray) -> Continuity:
     frozen, thawed = stuck(t, step, deviation)
     beside = (step - np.where(late, r, 1.0)[:, None] * v) * np.diff(t)[:, None]
     size = np.abs(beside)
-    sure = (size > np.maximum(JUMP, 2 * SURE_STEP * deviation * np.median(np.diff(t)))) & ~thawed
-    alone = sure & (np.sum(sure, axis=1) == 1)[:, None] & ~late[:, None] & stays(beside)
-    alone[1:-1] &= size[1:-1] > STANDS_ALONE * np.maximum(size[:-2], size[2:])  # where an arm is fast, neighbours go aside, too
-    where, joint = np.nonzero(alone)
+    aside = (size > 2 * SURE_STEP * deviation * np.median(np.diff(t))) & ~thawed & ~late[:, None] & stays(beside)
+    aside[1:-1] &= size[1:-1] > STANDS_ALONE * np.maximum(size[:-2], size[2:])  # where an arm is fast, neighbours go aside, too
+    far, together = aside & (size > JUMP), np.sum(aside, axis=1) > 1
+    where, joint = np.nonzero(far & ~together[:, None])
     jumps = tuple((int(j), float(t[k + 1]), float(beside[k, j])) for k, j in zip(where, joint))
-    lost = int(np.sum(np.round(r[late] - 1)))
-    places = tuple(t[1:][late | twice][:PLACES_NAMED].tolist())
+    ahead, back = bursts(step, v, deviation, np.any(far, axis=1) & together)
+    lost, again = int(np.sum(np.round(r[late] - 1))) + int(ahead.sum()), int(twice.sum()) + int(back.sum())
+    places = tuple(t[1:][late | twice | (ahead > 0) | (back > 0)][:PLACES_NAMED].tolist())
     held, unit = still_torques(tau, told), resolutions(np.diff(q, axis=0))
-    return Continuity(lost, int(twice.sum()), places, frozen, held, unit, jumps[:PLACES_NAMED], len(t))
+    return Continuity(lost, again, places, frozen, held, unit, jumps[:PLACES_NAMED], len(t))
+
+
+def bursts(step: np.ndarray, v: np.ndarray, deviation: np.ndarray, gap: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """How many samples are missing before each step (N,), and how many were written again, where several joints go aside at once
+    (N,): on the way they were going, or back. So many that joints changed their speed meanwhile, so that steps are no multiples of
+    usual ones."""
+    w = 1 / np.where(deviation > 0, deviation, np.inf)
+    along = np.einsum("ij,ij->i", w * step, w * v) / np.maximum(squares(w * v), 1e-300)
+    count = np.where(gap, np.maximum(np.round(np.abs(along)), 1), 0).astype(int)
+    return np.where(along > 0, count, 0), np.where(along > 0, 0, count)
 
 
 class Lengths(NamedTuple):

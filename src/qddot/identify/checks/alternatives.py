@@ -22,7 +22,7 @@ import numpy as np
 from qddot.identify.checks.arm_faults import askew, coupled, for_a_while, misdrawn
 from qddot.identify.checks.channel_faults import gains, order, signs, units
 from qddot.identify.checks.clipping import clipping
-from qddot.identify.checks.sensor_faults import backlash, clock, drift, hysteresis, late, zeros
+from qddot.identify.checks.sensor_faults import backlash, clock, drift, hysteresis, late, pace, scales, warming, zeros
 from qddot.identify.checks.trial import Alternative, Trial
 from qddot.identify.regression.base import Base
 from qddot.identify.regression.excerpt import few, many
@@ -30,12 +30,16 @@ from qddot.identify.regression.signals import Signals
 from qddot.thresholds import CLEARLY, UNCERTAIN
 
 SIMPLEST = (
-    *("sign", "axis", "order", "units", "gravity", "delay", "zero", "tilt", "drift", "clock"),
-    *("contact", "load", "geometry", "backlash", "hysteresis", "coupled", "gain", "at a level"),
+    *("sign", "axis", "order", "units", "gravity", "delay", "zero", "tilt", "drift", "clock", "scale", "warming"),
+    *("contact", "load", "rate", "geometry", "backlash", "hysteresis", "coupled", "gain", "at a level"),
 )
+AS_SIMPLE = {"tilt": "zero", "geometry": "rate"}  # kinds that are no simpler than another: of those, the one that explains more
 
 
-TRIED = (late, askew, signs, order, units, zeros, gains, coupled, for_a_while, drift, clock, hysteresis, clipping)
+TRIED = (
+    *(late, askew, signs, order, units, zeros, scales, gains, coupled, for_a_while, drift, warming, clock, pace, hysteresis),
+    clipping,
+)
 
 
 class Alternatives:
@@ -59,14 +63,20 @@ class Alternatives:
 
     @cached_property
     def found(self) -> list[Alternative]:
-        """All that predict one half of the log from the other, the best first; of equals the simplest."""
+        """All that predict one half of the log from the other, the best first; of equals the simplest, and of such the better."""
         tried = chain(*(faults(self.trial) for faults in TRIED), backlash(self.fine_trial))  # a turn is over in a few samples
         found = [one for one in tried if one.unpredicted < UNCERTAIN]
-        if max((one.share for one in found), default=0.0) < CLEARLY:
+        if max((one.share for one in found if one.kind != "rate"), default=0.0) < CLEARLY:
             found += [one for one in misdrawn(self.trial) if one.unpredicted < UNCERTAIN]
-        return sorted(found, key=lambda one: (-round(one.share, 2), SIMPLEST.index(one.kind)))
+        return sorted(found, key=preferred)
 
     @property
     def lasting(self) -> list[Alternative]:
         """Alternatives that hold all along: to leave out a part of a log explains a little of anything."""
         return [one for one in self.found if one.kind not in ("contact", "load")]
+
+
+def preferred(one: Alternative) -> tuple[float, ...]:
+    """The less, the sooner an alternative is said: by its share in per cent, then by how simple it is."""
+    kind = AS_SIMPLE.get(one.kind, one.kind)
+    return -round(one.share, 2), SIMPLEST.index(kind), -one.share if kind in AS_SIMPLE.values() else 0.0

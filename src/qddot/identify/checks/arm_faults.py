@@ -9,12 +9,13 @@ from itertools import pairwise
 import numpy as np
 
 from qddot.algorithms.regressor import regressor
-from qddot.identify.checks.normal_equations import Left, balanced, fitted
+from qddot.identify.checks.normal_equations import Left, balanced, fitted, score
 from qddot.identify.checks.trial import Alternative, Trial, later_half
+from qddot.identify.regression.residuals import rms
 from qddot.model.field import Arrays
 from qddot.model.model import Model
 from qddot.model.spatial import Vec
-from qddot.thresholds import POSITION_STEP, SHORT_WHILE, STANDS_OUT, TRIAL_PARTS
+from qddot.thresholds import INDEPENDENT, POSITION_STEP, SHORT_WHILE, STANDS_OUT, TORQUE_ROUNDING, TRIAL_PARTS
 
 
 def askew(trial: Trial) -> Iterator[Alternative]:
@@ -30,7 +31,10 @@ def askew(trial: Trial) -> Iterator[Alternative]:
     others = [columns_of(bare.model.copy(gravity=tuple(g)), trial.motion.q, rest, rest) for g in aside]
     tau = trial.torques
     tilt, left = trial.with_columns(np.stack([trial.predicted(trial.motion, Y) - tau for Y in others], axis=-1))
-    yield trial.told("tilt", f"the base is tilted by {np.degrees(np.arctan(np.linalg.norm(tilt))):.2g} degrees", left)
+    angle = float(np.arctan(np.linalg.norm(tilt)))
+    leaning = np.cos(angle) * (own + np.tensordot(tilt, others, axes=1))  # gravity turns, and stays as large
+    left = min(left, trial.instead(trial.motion, leaning - own), key=score)
+    yield trial.told("tilt", f"the base is tilted by {np.degrees(angle):.2g} degrees", left)
     yield trial.told("gravity", "gravity is not in the torques", trial.instead(trial.motion, -own))
     for where, Y in ((-down, -own), *((s * g, s * Y) for g, Y in zip(aside, others) for s in (1, -1))):
         text = f"gravity is ({', '.join(f'{x:.3g}' for x in where + 0.0)}) m/s^2"
@@ -51,6 +55,9 @@ def misdrawn(trial: Trial) -> Iterator[Alternative]:
             changed = [replace(one, origin=moved) if one is joint else one for one in model.joints]
             Y = columns_of(model.copy(joints=changed), *trial.motion[:3])
             Z[..., k] = (trial.predicted(trial.motion, Y - own) - tau) / POSITION_STEP
+        Z = Z[..., rms(Z.reshape(-1, 3)) > TORQUE_ROUNDING * rms(tau.ravel())]  # along parallel axes nothing changes
+        if not Z.shape[-1]:
+            continue
         where, left = trial.with_columns(Z)
         text = f"{joint.name} sits {1e3 * np.linalg.norm(where):.2g} mm from where the description has it on {joint.parent}"
         yield trial.told("geometry", text, left)
@@ -87,9 +94,12 @@ def for_a_while(trial: Trial) -> Iterator[Alternative]:
     yield trial.told("contact", text, fitted(rest.G, rest.samples)[1])
     none = np.zeros(len(t), bool)
     upto = np.cumsum([trial.equations(rows[a:b], none[a:b]).G[0] for a, b in pairwise(cuts)], axis=0)
-    freedom = max(len(t) * trial.nv - 2 * (trial.base.rank + 1), 1) / (len(t) * trial.nv)
+    known = INDEPENDENT * trial.nv  # torques that a row says for itself
+    freedom = max(known * len(t) - 2 * (trial.base.rank + 1), 1) / (known * len(t))
     for cut, before in zip(cuts[3:-3].tolist(), upto[2:]):
         count, halves = (cut, len(t) - cut), (before, upto[-1] - before)
+        if known * min(count) <= trial.base.rank:
+            continue  # so few rows show any arm
         noise = [balanced(G, n)[1] for G, n in zip(halves, count)]
         noise = np.sqrt(sum(n * part**2 for n, part in zip(count, noise)) / (len(t) * freedom))
         text = f"from t = {t[cut]:.3g} s on the arm carries another load, or is another one"

@@ -19,6 +19,8 @@ def signs(trial: Trial) -> Iterator[Alternative]:
         yield trial.told("sign", f"torques of {name} have the other sign", trial.with_torques(flipped * trial.motion.tau), j)
         mirrored = Samples(*(flipped * x for x in trial.motion))
         yield trial.told("axis", f"{name} counts positions and torques the other way", trial.instead(mirrored), j)
+        backwards = trial.instead(mirrored._replace(tau=trial.motion.tau))
+        yield trial.told("sign", f"positions of {name} have the other sign", backwards, j)
 
 
 def order(trial: Trial) -> Iterator[Alternative]:
@@ -29,8 +31,11 @@ def order(trial: Trial) -> Iterator[Alternative]:
         place[[i, j]] = j, i
         left = trial.with_torques(trial.motion.tau[:, place])
         yield trial.told("order", f"torques of {names[i]} and {names[j]} are exchanged", left, i, j)
-        left = trial.instead(Samples(*(x[:, place] for x in trial.motion)))
+        moved = Samples(*(x[:, place] for x in trial.motion))
+        left = trial.instead(moved)
         yield trial.told("order", f"{names[i]} and {names[j]} are exchanged", left._replace(noise=left.noise[place]), i, j)
+        left = trial.instead(moved._replace(tau=trial.motion.tau))
+        yield trial.told("order", f"positions of {names[i]} and {names[j]} are exchanged", left, i, j)
     for by in range(1, trial.nv) if trial.nv > 2 else ():
         place = np.roll(every, by)
         left = trial.with_torques(trial.motion.tau[:, place])

@@ -24,6 +24,11 @@ class Left(NamedTuple):
     unseen: np.ndarray
 
 
+def score(left: Left) -> float:
+    """The smaller, the more is explained."""
+    return float(np.sum(np.log(left.noise)))
+
+
 class Equations:
     """The rows `[X_j | tau_j]` of each joint in some parts, and their normal equations.
 

@@ -7,11 +7,20 @@ from functools import partial
 
 import numpy as np
 
-from qddot.identify.checks.normal_equations import Left
+from qddot.identify.checks.normal_equations import Left, score
 from qddot.identify.checks.trial import Alternative, Trial
 from qddot.identify.regression.reduction import Samples
 from qddot.logs.lowpass import convolved
-from qddot.thresholds import DELAYS_TRIED, HYSTERESIS_WIDTHS, LONGEST_DELAY, POSITION_STEP, REFINED, TURN_DEGREE
+from qddot.thresholds import (
+    DELAYS_TRIED,
+    HYSTERESIS_WIDTHS,
+    LONGEST_DELAY,
+    MOST_OF_IT,
+    PACES_TRIED,
+    POSITION_STEP,
+    REFINED,
+    TURN_DEGREE,
+)
 
 
 def late(trial: Trial) -> Iterator[Alternative]:
@@ -84,6 +93,47 @@ def zeros(trial: Trial) -> Iterator[Alternative]:
         yield trial.told("zero", text, left)
 
 
+def scales(trial: Trial) -> Iterator[Alternative]:
+    """Positions of a joint, or of all of them, in a unit of their own: those of the joint are 1 + size times as large."""
+
+    def stretched(joints: np.ndarray, size: float) -> Samples:
+        q, qd, qdd = ((1 + size * joints) * x for x in trial.motion[:3])
+        return Samples(q, qd, qdd, trial.motion.tau)
+
+    found = refined(trial, lambda j, size: stretched(trial.only(j), size))
+    each = [(f"positions of {trial.names[j]} are", size, left) for j, size, left in found]
+    together = trial.sought(partial(stretched, np.ones(trial.nv)), POSITION_STEP, REFINED)
+    for what, size, left in [*each, ("all positions are", *together)] if trial.nv > 1 else each:
+        if size > -MOST_OF_IT:
+            wrong = 1 / (1 + size) - 1
+            text = f"{what} {abs(wrong):.1%} too {'large' if wrong > 0 else 'small'} (by the resolution of an encoder, or a gear?)"
+            yield trial.told("scale", text, left)
+
+
+def pace(trial: Trial) -> Iterator[Alternative]:
+    """Times that pass 1 + size times as fast as written: gravity knows how fast a motion was."""
+
+    def faster(size: float) -> Samples:
+        rate = 1 + size
+        return trial.motion._replace(qd=rate * trial.motion.qd, qdd=rate**2 * trial.motion.qdd)
+
+    tried = [trial.sought(faster, POSITION_STEP, REFINED, start) for start in PACES_TRIED]
+    size, left = min((one for one in tried if one[0] > -1), key=lambda one: score(one[1]), default=(0.0, trial.left))
+    text = f"the motion was {1 + size:.3g} times as fast as the clock says (another rate of samples?)"
+    yield trial.told("rate", text, left)
+
+
+def warming(trial: Trial) -> Iterator[Alternative]:
+    """Friction of all joints, or of one, that changes in the course of the log."""
+    t = (trial.signals.t - trial.signals.t[0]) / np.ptp(trial.signals.t)
+    changing = trial.sliding_torques[..., None] * np.stack([t, t**2], axis=-1)[:, None]
+    joints = [(f"of {name}", trial.only(j), (j,)) for j, name in enumerate(trial.names)]
+    for what, some, named in [("of all joints", np.ones(trial.nv, bool), ()), *joints]:
+        (a, b), left = trial.with_columns(changing * some[:, None])
+        text = f"friction {what} changes by {a + b:+.0%} in the course of the log, as where joints warm (thermal_friction)"
+        yield trial.told("warming", text, left, *named)
+
+
 def refined(trial: Trial, changed: Callable[[int, float], Samples]) -> Iterator[tuple[int, float, Left]]:
     """An error of each joint in turn, its size and what it leaves; of the joint that it explains most, to more digits."""
     found = [trial.sought(partial(changed, j), POSITION_STEP, 1) for j in range(trial.nv)]
@@ -91,11 +141,6 @@ def refined(trial: Trial, changed: Callable[[int, float], Samples]) -> Iterator[
     found[best] = min(found[best], trial.sought(partial(changed, best), POSITION_STEP, REFINED), key=lambda one: score(one[1]))
     for j, (size, left) in enumerate(found):
         yield j, size, left
-
-
-def score(left: Left) -> float:
-    """The smaller, the more is explained."""
-    return float(np.sum(np.log(left.noise)))
 
 
 def backlash(trial: Trial) -> Iterator[Alternative]:

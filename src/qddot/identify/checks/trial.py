@@ -19,6 +19,7 @@ import numpy as np
 from qddot.algorithms.regressor import INERTIAL
 from qddot.identify.checks.normal_equations import Equations, Left, fitted
 from qddot.identify.regression.base import Base
+from qddot.identify.regression.drive_terms import is_friction
 from qddot.identify.regression.reduction import Rows, Samples
 from qddot.identify.regression.signals import Signals
 from qddot.thresholds import DRY_BLUR, STILL_EXPLAINED, TRIAL_FIFTHS, TRIAL_ROWS
@@ -154,6 +155,12 @@ class Trial:
         """The links' own part of the predicted torques (N, nv)."""
         links = np.array([name.rpartition(".")[2].removesuffix("_c") in INERTIAL for name in self.base.names])
         return self.with_parameters(self.whole, np.where(links, self.theta, 0.0))
+
+    @cached_property
+    def sliding_torques(self) -> np.ndarray:
+        """Friction's own part of the predicted torques (N, nv)."""
+        drives = np.array([is_friction(name) for name in self.base.names])
+        return self.with_parameters(self.whole, np.where(drives, self.theta, 0.0))
 
     def only(self, j: int) -> np.ndarray:
         """Which of the joints (nv,) is joint j."""

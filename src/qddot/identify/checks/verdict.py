@@ -24,6 +24,7 @@ KINDS = {
     "few blocks": "coloured residuals",
     "remembered": "coloured residuals",
     "driving friction": "sign",
+    "rate": "clock",
 }
 """Code of a concern -> its kind, where several checks find the same kind of fault; else the code is the kind."""
 

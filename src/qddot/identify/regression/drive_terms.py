@@ -10,7 +10,7 @@ import numpy as np
 from qddot.errors import InputError
 from qddot.model.directed import pair
 from qddot.model.field import Arrays
-from qddot.model.friction import LAWS, OTHER_WAY, ShaftFriction
+from qddot.model.friction import LAWS, LOAD, OTHER_WAY, ShaftFriction
 
 POWERS = ("viscous", "viscous_quadratic", "viscous_cubic")
 ARRAYS = Arrays()
@@ -62,6 +62,12 @@ def is_smooth(name: str, names: Container[str]) -> bool:
     """Whether what one of some parameters multiplies is as smooth as positions and rates: no step, kink or period of its own."""
     kind = name.rpartition(".")[2]
     return kind in ("armature", "viscous", "viscous_cubic", "offset", "stiffness") and name + OTHER_WAY not in names
+
+
+def is_friction(name: str) -> bool:
+    """Whether a parameter of this name is a constant of friction, one that brakes."""
+    kind = name.rpartition(".")[2].removesuffix(OTHER_WAY)
+    return kind == LOAD or any(kind == law.name and kind != "offset" for law in LAWS)
 
 
 def asked_laws(asked: Mapping[str, Any], width: float) -> list[ShaftFriction]:
