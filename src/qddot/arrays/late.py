@@ -30,7 +30,7 @@ def refuse_other_checks(check: Any) -> None:
 
 
 def raise_earlier(quantity: str, check: Any, kernel: Launcher) -> None:
-    """Before a call: what was wrong with one that nobody waited for. Raises SingularityError: a result was no number."""
+    """Raise what was wrong with an earlier call that nobody waited for. Raises SingularityError: a result was no number."""
     refuse_other_checks(check)
     if check == "later" and (state := kernel.later.take()) is not None:
         raise SingularityError(

@@ -62,7 +62,7 @@ def libtorch() -> Any:
 
 
 def refuse_unknown_abi(major: int, minor: int, missing: list[str]) -> None:
-    """Before anything is registered, since what PyTorch is told cannot be taken back."""
+    """Refuse an unknown ABI before anything is registered, since what PyTorch is told cannot be taken back."""
     if major != OLDEST[0] or (major, minor) < OLDEST or missing:
         lacks = f" without {', '.join(missing)}" if missing else ""
         raise InputError(

@@ -68,7 +68,7 @@ class QuantityName(click.ParamType):
 
 
 class Numbers(click.ParamType):
-    """`0.1,pi/2,-3`.
+    """Numbers between commas, such as `0.1,pi/2,-3`.
 
     Args:
         example: how it may look; with `size`, as many numbers as are needed.

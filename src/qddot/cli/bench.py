@@ -79,7 +79,7 @@ def best(call: Callable[[], Any]) -> float:
 
 
 def si(seconds: float) -> str:
-    """`172 n`."""
+    """A number with its prefix, such as `172 n`."""
     for factor, prefix in ((1.0, ""), (1e-3, "m"), (1e-6, "u"), (1e-9, "n")):
         if seconds >= factor:
             return f"{seconds / factor:.3g} {prefix}"

@@ -121,7 +121,7 @@ def command(file: str, dh: bool, convention: str | None, force: bool, as_json: b
 
 
 def starter(name: str, file: str) -> str:
-    """The commented arm."""
+    """Text of a commented arm to begin with."""
     return STARTER.format(name=name, file=file, shapes=f"# shapes: {'; '.join(shapes())}")
 
 

@@ -118,7 +118,7 @@ def working(words: str) -> Iterator[Callable[[str], None]]:
 
 
 def print_json(data: Any) -> None:
-    """One document, indented."""
+    """Print one JSON document, indented."""
     click.echo(json.dumps(data, indent=2, default=plain_data, ensure_ascii=False, allow_nan=False))
 
 

@@ -254,7 +254,7 @@ def header(prefix: str, functions: Sequence[Function], real: Precision, mechanis
 
 
 def source(prefix: str, functions: Sequence[Function], real: Precision) -> str:
-    """Every function."""
+    """The C file with every function."""
     bodies = [line for f in functions for line in c_function(f.program, f.name, real)]
     cut = [NOT_INLINED] if any(line.startswith("PART ") for line in bodies) else []
     return "\n".join([f'#include "{prefix}.h"', "", "#include <math.h>", "", *cut, *bodies])

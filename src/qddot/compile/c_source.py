@@ -66,7 +66,7 @@ class Precision(NamedTuple):
         return f"const {self.real} {name} = {code};"
 
     def call(self, function: str, arguments: str) -> str:
-        """One of `FUNCTIONS`."""
+        """A call of one of `FUNCTIONS`."""
         return f"{function}{self.suffix}({arguments})"
 
     def sign(self, code: str) -> str:
@@ -154,7 +154,7 @@ def straight_line(program: Program, name: str, language: Language) -> tuple[list
 
 
 def braced(head: str, lines: Iterable[str]) -> Iterator[str]:
-    """A function."""
+    """A function with its body in braces."""
     yield from (head, "{", *(f"    {line}" for line in lines), "}", "")
 
 

@@ -80,7 +80,7 @@ class Results:
             yield from lines.define_finish(shift, self.lanes)
 
     def begin(self) -> Iterable[str]:
-        """Before the first states: constants, the stages, and which results bypass the caches."""
+        """Code before the first states: constants, the stages, and which results bypass the caches."""
         V, item = self.lanes.number, self.lanes.bits // 8
         for x, slot in self.slots.items():
             if x.__class__ is not Expr:
@@ -95,7 +95,7 @@ class Results:
             yield f"%base_at{i} = ptrtoint ptr %base{i} to i64\n%over{i} = and i64 %base_at{i}, {self.vector - 1}"
 
     def tell(self) -> Iterable[str]:
-        """Before each round: at %rows where results will go, unless they bypass the caches."""
+        """Code before each round: at %rows where results will go, unless they bypass the caches."""
         for k, (i, output) in enumerate(enumerate(self.outputs, self.first)):
             around = f"%stream{i}" if self.is_tabled(output) else "false"
             yield f"%near{i} = select i1 {around}, ptr %results, ptr %row{i}_0"

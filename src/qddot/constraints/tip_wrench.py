@@ -50,7 +50,7 @@ def tip_wrench(J: np.ndarray, wanted: np.ndarray, frame: str, moment: bool, scal
 
 
 def smallest(J: np.ndarray, wanted: np.ndarray, scale: float) -> np.ndarray:
-    """Where moments count by 1 / scale."""
+    """Smallest wrench (..., 6) that the joints feel as wanted, moments counted by 1 / scale."""
     size = np.array([scale] * 3 + [1.0] * 3)
     return size * times(np.linalg.pinv(T(J * size[:, None]), rcond=RANK), wanted)
 

@@ -24,7 +24,7 @@ class Stops(NamedTuple):
     jacobian: np.ndarray  # (k, 3, nv), the gap's rate first
 
     def gap(self, q: np.ndarray) -> np.ndarray:
-        """(k,), rad or m."""
+        """Distances from the limits (k,), rad or m."""
         return self.side * (q[self.q] - self.bound)
 
 

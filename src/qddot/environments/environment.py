@@ -137,7 +137,7 @@ def spaces(task: Task) -> tuple[Box, Box]:
 
 
 class Environment(gymnasium.Env):
-    """One motion.
+    """A Gymnasium environment of one motion.
 
     >>> env = qddot.environments.Environment(qddot.environments.Balance())
     >>> observation, info = env.reset(seed=0)

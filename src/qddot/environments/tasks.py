@@ -108,11 +108,11 @@ class Task:
         raise NotImplementedError
 
     def reward(self, q: Any, qd: Any, action: Any, goal: Any) -> Any:
-        """(n,) for the states after an action."""
+        """Rewards (n,) for the states after an action."""
         raise NotImplementedError
 
     def ended(self, q: Any, qd: Any) -> Any:
-        """(n,) true where a motion has failed."""
+        """Which motions have failed (n,), bool."""
         return functions(q).zeros_like(q[:, 0]) > 0
 
 

@@ -53,7 +53,7 @@ def _upward(element: Element | None) -> Iterator[Element]:
 
 
 def _is_number(text: str) -> bool:
-    """A number other than zero, or what is none."""
+    """True unless the text is a number that is zero, or empty."""
     try:
         return float(text) != 0
     except ValueError:

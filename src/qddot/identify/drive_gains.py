@@ -33,12 +33,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class DriveGains:
-    """Attributes:
-    joint_names: of the drives.
-    gains: torque per unit of signal (nv,).
-    deviations: their standard deviations (nv,); inf where the motion does not show one.
-    saturation: k (nv,), 1/(N m)^2, by which the signal grows with the cube of the torque; 0 where it was not asked for.
-    saturation_deviations: their standard deviations (nv,).
+    """Torque that each drive makes of its signal.
+
+    Attributes:
+        joint_names: of the drives.
+        gains: torque per unit of signal (nv,).
+        deviations: their standard deviations (nv,); inf where the motion does not show one.
+        saturation: k (nv,), 1/(N m)^2, by which the signal grows with the cube of the torque; 0 where it was not asked for.
+        saturation_deviations: their standard deviations (nv,).
 
     >>> robot, load = qddot.load("two_link"), qddot.Inertia.point(1.0)
     >>> q, qd, qdd = np.random.default_rng(0).uniform(-2, 2, (3, 200, 2))

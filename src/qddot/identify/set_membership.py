@@ -26,11 +26,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SetMembership:
-    """Attributes:
-    names: of the base parameters.
-    intervals: (r, 2), which hold every value that the bound allows; infinite where the log does not show a parameter.
-    bound: of each joint's error (nv,), N m, after the low-pass.
-    samples: of each joint that were looked at.
+    """Intervals of base parameters from bounds of the errors alone.
+
+    Attributes:
+        names: of the base parameters.
+        intervals: (r, 2), which hold every value that the bound allows; infinite where the log does not show a parameter.
+        bound: of each joint's error (nv,), N m, after the low-pass.
+        samples: of each joint that were looked at.
     """
 
     names: tuple[str, ...]

@@ -23,7 +23,7 @@ def has_day(text: str) -> bool:
 
 
 def is_day(text: str) -> bool:
-    """`2024-01-31`."""
+    """Whether a text is a date, such as `2024-01-31`."""
     return DAY.fullmatch(text) is not None
 
 

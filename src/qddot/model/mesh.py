@@ -104,8 +104,8 @@ def joined(vertices: np.ndarray, triangles: np.ndarray) -> tuple[np.ndarray, np.
 
 
 def check_closed(vertices: np.ndarray, triangles: np.ndarray) -> None:
-    """Each edge is run through once in each direction. Raises ModelValueError: there is a hole, triangles that are turned against
-    each other, or more than two at an edge."""
+    """Refuse, unless each edge is run through once in each direction. Raises ModelValueError: there is a hole, triangles that are
+    turned against each other, or more than two at an edge."""
     if not len(triangles):
         raise refusal("all its triangles are degenerate", "give a mesh with an area")
     edges = np.concatenate([triangles[:, [0, 1]], triangles[:, [1, 2]], triangles[:, [2, 0]]])

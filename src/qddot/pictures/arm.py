@@ -125,7 +125,7 @@ class Arm:
         return {index: matrix(pose) for index, pose in world_poses(self.lifted, [float(x) for x in q]).items()}
 
     def frame(self, poses: Poses, name: str) -> np.ndarray:
-        """4 x 4 in the world."""
+        """Pose (4, 4) of a frame in the world."""
         body, pose = self.lifted.frame(name)
         return poses[body] @ matrix(pose)
 

@@ -101,7 +101,7 @@ class Film:
         return self.ax.plot(*self.way[:1].T, color=TRAIL, lw=1.2, alpha=0.8, zorder=1.5 if self.arm.is_flat else 4)
 
     def clock(self) -> Any:
-        """Where the title would be."""
+        """An empty text for the time, where the title would be."""
         self.ax.set_title(" ")
         text = self.ax.text2D if hasattr(self.ax, "text2D") else self.ax.text
         return text(0.01, 1.01, "", transform=self.ax.transAxes, ha="left", va="bottom")

@@ -172,7 +172,7 @@ def bent(robot: Any) -> np.ndarray:
 
 
 def matrix(T: Transform) -> np.ndarray:
-    """4 x 4."""
+    """A pose as a matrix (4, 4)."""
     found = np.eye(4)
     found[:3, :3], found[:3, 3] = [[float(x) for x in row] for row in T.R], [float(x) for x in T.p]
     return found

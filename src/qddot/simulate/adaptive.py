@@ -140,7 +140,7 @@ class Adaptive:
                 )
 
     def pass_by(self, passage: Passage, t: float, q: np.ndarray, qd: np.ndarray, end: float) -> Iterator[Moment]:
-        """The state, and the one at `end` or beyond a dead centre; or that of the event that ends the simulation, twice."""
+        """Yield the state now, and that at `end` or beyond a dead centre; where an event ends the simulation, its state twice."""
         accelerate = lambda t, q, qd: accelerations(self.switching, t, q, qd, self.tau(t, q, qd))  # noqa: E731
         try:
             after, *_ = passage.go(t, q, qd, end, accelerate, leave=LEAVE)

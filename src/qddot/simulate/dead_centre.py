@@ -112,7 +112,7 @@ class Regularity:
         return np.linalg.svd(self.scaled(X, size), compute_uv=False)
 
     def sigma(self, X: np.ndarray, motion: tuple = ()) -> np.ndarray:
-        """(...)."""
+        """Least singular value within the rank (...); 1 where there are no constraints."""
         s, rank = self.values(X, self.size[motion]), self.rank[motion]
         found = np.take_along_axis(s, np.maximum(np.asarray(rank)[..., None] - 1, 0), -1)[..., 0]
         return np.where(rank > 0, found, 1.0)

@@ -92,12 +92,12 @@ class Trajectory:
 
     @property
     def qdd(self) -> np.ndarray:
-        """(samples, ..., nv) accelerations; zero where a joint is stuck or rests against a stop."""
+        """Accelerations (samples, ..., nv); zero where a joint is stuck or rests against a stop."""
         return self._resolved[0]
 
     @property
     def lam(self) -> np.ndarray | None:
-        """(samples, ..., k) multipliers of the constraints, or None without."""
+        """Multipliers of the constraints (samples, ..., k), or None without."""
         return self._resolved[3]
 
     @cached_property
@@ -120,44 +120,44 @@ class Trajectory:
 
     @cached_property
     def kinetic_energy(self) -> np.ndarray:
-        """(samples, ...) J."""
+        """Kinetic energy (samples, ...), J."""
         return self._switching.dynamics.evaluate("kinetic_energy", q=self.q, qd=self.qd)
 
     @cached_property
     def potential_energy(self) -> np.ndarray:
-        """(samples, ...) J, of gravity and springs."""
+        """Potential energy of gravity and springs (samples, ...), J."""
         return self._switching.dynamics.evaluate("potential_energy", q=self.q)
 
     @cached_property
     def energy(self) -> np.ndarray:
-        """(samples, ...) J."""
+        """Kinetic and potential energy (samples, ...), J."""
         return self.kinetic_energy + self.potential_energy
 
     @cached_property
     def power(self) -> np.ndarray:
-        """(samples, ...) W: what the joint forces put in."""
+        """Power that the joint forces put in (samples, ...), W."""
         return (self.tau * self.qd).sum(-1)
 
     @cached_property
     def external_power(self) -> np.ndarray:
-        """(samples, ...) W: what external forces put in."""
+        """Power that external forces put in (samples, ...), W."""
         return (self._resolved[2] * self.qd).sum(-1)
 
     @cached_property
     def friction_loss(self) -> np.ndarray:
-        """(samples, ...) W: what friction takes out."""
+        """Power that friction takes out (samples, ...), W."""
         return self._friction_losses.sum(-1)
 
     @cached_property
     def _friction_losses(self) -> np.ndarray:
-        """(samples, ..., nv) W, of each column."""
+        """Power that friction takes out of each column (samples, ..., nv), W."""
         passive = self._resolved[1]
         left = self._switching.dynamics.evaluate("delivered_torque", qd=self.qd, tau=self.tau + passive)  # by what does not stick
         return (self.tau - left) * self.qd
 
     @cached_property
     def work(self) -> np.ndarray:
-        """(samples, ...) J: what the joint forces have put in since the first sample.
+        """Work that the joint forces have put in since the first sample (samples, ...), J.
 
         Of forces that are held, by a table or a sampled controller, it is the sum of `tau . dq`; of others the integral of `power`
         by Simpson's rule.
@@ -181,7 +181,7 @@ class Trajectory:
 
     @cached_property
     def impact_loss(self) -> np.ndarray:
-        """(samples, ...) J: what impacts on stops have taken since the first sample."""
+        """Energy that impacts on stops have taken since the first sample (samples, ...), J."""
         lost = np.zeros(self.q.shape[:-1])
         for when, energy in self._impacts:
             if when > self.t[0]:
@@ -190,7 +190,7 @@ class Trajectory:
 
     @cached_property
     def energy_residual(self) -> np.ndarray:
-        """(samples, ...) J: energy less what it was at first and what joint forces and external forces put in since, plus what
+        """Energy (samples, ...), J, less what it was at first and what joint forces and external forces put in since, plus what
         friction and impacts on stops took.
 
         What is left is the error of the integration and of Simpson's rule.

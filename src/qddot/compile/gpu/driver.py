@@ -171,6 +171,6 @@ def flags(where: Device, count: int) -> list[Flag]:
 
 
 def wait(where: Device, stream: int) -> None:
-    """Until everything on a stream has ended. Raises DeviceError: it failed."""
+    """Wait until everything on a stream has ended. Raises DeviceError: it failed."""
     with where:
         call("cuStreamSynchronize", ctypes.c_void_p(stream))

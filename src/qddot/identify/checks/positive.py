@@ -18,7 +18,7 @@ POSITIVE = {"armature", "m", "Ixx_c", "Iyy_c", "Izz_c"} | {name for name in NAME
 
 
 def never_negative(base: Base) -> np.ndarray:
-    """(r,), bool."""
+    """Which base parameters cannot be negative (r,), bool."""
     return np.array([positive(base.parameter_set.names, row) for row in base.K], dtype=bool)
 
 

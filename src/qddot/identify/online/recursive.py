@@ -181,7 +181,7 @@ class Recursive:
 
     @property
     def covariance(self) -> np.ndarray:
-        """(r, r), if torques err by noise alone."""
+        """Covariance of the parameters (r, r), if torques err by noise alone."""
         half = solve_triangular(self._triangle.R, np.eye(len(self.names)))
         return half @ half.T
 

@@ -35,7 +35,7 @@ class Triangle:
 
     @property
     def R(self) -> np.ndarray:
-        """(n, n)."""
+        """The triangular factor (n, n)."""
         return self._kept[:, : self.n]
 
     @property

@@ -117,15 +117,17 @@ class Chart:
 
 @dataclass(frozen=True, eq=False)
 class NonlinearFit:
-    """Attributes:
-    names: of the parameters.
-    parameters: pi (p,), every link of it consistent.
-    deviations: standard deviations (p,) from the Jacobian at the solution; inf where the residuals leave a parameter open, 0 where
-        it was not free.
-    residual, start_residual: norms at the solution and at the start.
-    evaluations: of the residuals, without those for numerical derivatives.
-    residuals: at the solution (k,).
-    J, G: there, derivatives of the residuals (k, f) and of pi (p, f) with respect to the free coordinates (f,).
+    """Parameters that a search over consistent links found.
+
+    Attributes:
+        names: of the parameters.
+        parameters: pi (p,), every link of it consistent.
+        deviations: standard deviations (p,) from the Jacobian at the solution; inf where the residuals leave a parameter open, 0
+            where it was not free.
+        residual, start_residual: norms at the solution and at the start.
+        evaluations: of the residuals, without those for numerical derivatives.
+        residuals: at the solution (k,).
+        J, G: there, derivatives of the residuals (k, f) and of pi (p, f) with respect to the free coordinates (f,).
     """
 
     names: tuple[str, ...]

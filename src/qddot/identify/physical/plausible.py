@@ -29,7 +29,7 @@ class Extent(NamedTuple):
 
     @property
     def volume(self) -> float:
-        """m^3."""
+        """Volume, m^3."""
         return float(4 / 3 * np.pi * np.prod(self.half))
 
     def filled(self, mass: float) -> np.ndarray:

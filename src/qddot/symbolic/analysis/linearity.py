@@ -83,8 +83,8 @@ def parameter(equations: Equations, name: str) -> int:
 
 
 def refuse_products(p: Poly, letters: Sequence[int], where: str) -> None:
-    """Unless each term has at most one of the letters, in the first power, and nothing else hides one. Raises InputError: naming
-    the shortest product."""
+    """Refuse, unless each term has at most one of the letters, in the first power, and nothing else hides one. Raises InputError:
+    naming the shortest product."""
     generators = p.ring.generators
     found = set()
     for powers, _ in p.terms():
@@ -106,8 +106,8 @@ def refuse_products(p: Poly, letters: Sequence[int], where: str) -> None:
 
 
 def refuse_signs(equations: Equations, p: Poly, letters: Sequence[int], where: str) -> None:
-    """Unless no sign in it, of a load or of a shaft behind a gear, and no smoothed rate changes with any of the letters. Raises
-    InputError: naming the first that does."""
+    """Refuse, unless no sign in it, of a load or of a shaft behind a gear, and no smoothed rate changes with any of the letters.
+    Raises InputError: naming the first that does."""
     signs, generators = equations.alphabet.signs | equations.alphabet.softened, p.ring.generators
     for i in sorted(p.letters() & signs.keys()):
         for k in letters:
@@ -116,7 +116,7 @@ def refuse_signs(equations: Equations, p: Poly, letters: Sequence[int], where: s
 
 
 def refuse_below(p: Poly | int, letters: Sequence[int], where: str) -> None:
-    """Unless a denominator has none of the letters. Raises InputError: naming the one it has."""
+    """Refuse, unless a denominator has none of the letters. Raises InputError: naming the one it has."""
     names = [p.ring.generators[i].name for i in letters if i in p.letters()] if isinstance(p, Poly) else []
     if names:
         raise InputError(f"{where} is not linear in {names[0]}: it is divided by {p}; leave it out")

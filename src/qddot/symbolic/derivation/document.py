@@ -63,7 +63,7 @@ def compose(derivation: Derivation) -> Document:
 
 
 def how_checked(derivation: Derivation) -> list[Prose]:
-    """Two sentences."""
+    """Two sentences on how the derivation was checked."""
     found = [
         say(
             "Each was computed in {states} random states and compared with {kernels} unless it says otherwise; the number in "

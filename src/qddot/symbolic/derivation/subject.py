@@ -217,7 +217,7 @@ class Subject:
         return self.check(what, entries, lambda s: self.kernel(quantity, s, **options), scale=scale)
 
     def agree(self, what: str, entries: Any, form: Form) -> None:
-        """Exactly, in the ring. Raises DerivationError: they do not."""
+        """Refuse, unless both agree exactly, in the ring. Raises DerivationError: they do not."""
         if not self.form(entries) == form:
             raise DerivationError(f"{what} of this derivation is not that of the equations of motion")
 

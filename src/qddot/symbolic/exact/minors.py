@@ -12,7 +12,7 @@ Minor = Callable[[Sequence[int], Sequence[int]], Any]
 
 
 def determinant(X: np.ndarray) -> Any:
-    """1 where there are no rows."""
+    """Determinant of a square matrix; 1 where there are no rows."""
     return minors(X)(range(len(X)), range(len(X)))
 
 

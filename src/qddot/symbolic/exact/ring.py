@@ -218,7 +218,7 @@ class Poly:
         return self.value > o
 
     def __len__(self) -> int:
-        """Terms."""
+        """Number of terms."""
         return len(self.p)
 
     def __repr__(self) -> str:
@@ -232,7 +232,7 @@ class Poly:
 
     @property
     def is_constant(self) -> bool:
-        """A rational number."""
+        """True for a rational number."""
         return self.p.is_constant()
 
     @property

@@ -74,7 +74,7 @@ class Harmonics:
 
     @property
     def is_numeric(self) -> bool:
-        """No parameters."""
+        """True if it has no parameters."""
         return not any(self.terms)
 
     def coordinates(self) -> tuple[set[int], set[int]]:

@@ -98,7 +98,7 @@ class Spectrum(NamedTuple):
         return Spectrum((n, n, n), self.k[turning], self.powers[turning], *(x.reshape(n**3, -1)[:, turning] for x in gamma))
 
     def amplitudes(self) -> np.ndarray:
-        """(entries, waves)."""
+        """Amplitude of each wave (entries, waves)."""
         return np.hypot(self.a, self.b) * (1 + 8 * EPS)
 
     def magnitudes(self, low: np.ndarray, high: np.ndarray) -> np.ndarray:

@@ -52,7 +52,7 @@ class Claim:
 
 
 def identities(equations: Equations) -> list[Claim]:
-    """Symmetry, skewness, passivity."""
+    """Claims of symmetry, skewness and passivity."""
     e = equations
     M, rate, qd = e.mass_matrix, e.mass_matrix_rate, e.qd
     forms = ("christoffel", "rate", "gradient") if e.nq == e.nv else ("christoffel",)
@@ -121,8 +121,9 @@ def definiteness(equations: Equations, bounds: Bounds) -> Claim:
 
 
 def every_link_is_solid(equations: Equations) -> bool:
-    """Then `2 T = sum v . I v` is 0 only if no link moves, and each joint moves a link of its own. A rotor will do for a link, if
-    it spins on the link before or on the ground. A motor with a coordinate of its own must have inertia."""
+    """True if every link is solid: then `2 T = sum v . I v` is 0 only if no link moves, and each joint moves a link of its own. A
+    rotor will do for a link, if it spins on the link before or on the ground. A motor with a coordinate of its own must have
+    inertia."""
     links, shafts = links_and_shafts(equations)
     if not all(is_positive(spatial_inertia(shaft.inertia), strictly=False) for shaft in shafts):
         return False
@@ -156,7 +157,7 @@ def spins(shafts: list[LiftedBody], column: int) -> bool:
 
 
 def spatial_inertia(inertia: Any) -> list[list[Any]]:
-    """6 x 6."""
+    """Spatial inertia (6, 6), angular first."""
     m, h, I = inertia
     H = [[0, -h.z, h.y], [h.z, 0, -h.x], [-h.y, h.x, 0]]
     top = [[*row, *cross] for row, cross in zip(I, H)]
