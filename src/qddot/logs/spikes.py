@@ -108,7 +108,7 @@ def usual_step(sudden: np.ndarray) -> float:
 
 
 def local_step(sudden: np.ndarray, at: np.ndarray) -> np.ndarray:
-    """The same by the steps of the stretch about some samples: drives are noisier at some times than at others."""
+    """Usual step by the steps of the stretch about some samples: drives are noisier at some times than at others."""
     size = min(len(sudden), LOCAL_SAMPLES)
     count = len(sudden) // size
     local = BY_MEDIAN / np.sqrt(2) * np.median(sudden[: count * size].reshape(count, size), axis=1)
