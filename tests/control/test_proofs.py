@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
 import qddot
 from qddot import Drive, Inertia
 from qddot.control import PD, Hold, HybridForcePosition, MomentumObserver, Quintic, SetPointPD, SlidingMode, Task, gravity_stiffness
-from qddot.errors import InputError
+from qddot.errors import InputError, InputWarning
+from qddot.logs import Log
 
 BODIES = [Inertia.box(2.0, (0.3, 0.1, 0.1)).shifted((-0.2, 0, 0)) for _ in range(3)]
 ROWS = [(0, np.pi / 2, 0.3, 0), (0.4, 0, 0, 0), (0.4, 0, 0, 0)]
@@ -199,6 +202,40 @@ def test_a_recording_is_observed_as_its_samples():
     assert not observer.residual.any()
     with pytest.raises(InputError, match="settle"):
         MomentumObserver(robot, gain=3000, period=1e-3)
+
+
+def logged(seconds, seed):
+    robot, t, (q, qd, tau), _ = recording(seconds, seed=seed)
+    return robot, Log(t, q, tau, qd=qd, joint_names=robot.joint_names)
+
+
+def test_several_recordings_calibrate_as_each_does():
+    robot, first = logged(6.0, 1)
+    _, second = logged(6.0, 2)
+    observer = MomentumObserver(robot, gain=80, period=1e-3)
+    apart = np.stack([observer.calibrate(x) for x in (first, second[3000:])])
+    joined = first + second[3000:]  # between which the arm jumps
+    together = observer.calibrate(joined)
+    assert (together >= apart.max(axis=0)).all()
+    assert (together < 1.2 * apart.max(axis=0)).all()
+    with pytest.raises(InputError, match=r"sample 6001: q goes .*calibrate\(log\)"):
+        observer.calibrate(joined.q, joined.qd, joined.tau)
+
+
+def test_what_cannot_calibrate_is_refused():
+    robot, log = logged(2.0, 1)
+    with pytest.raises(InputError, match="no velocities"):
+        MomentumObserver(robot, gain=80).calibrate(dataclasses.replace(log, qd=None))
+    with pytest.raises(InputError, match=r"period=0\.001"):
+        MomentumObserver(robot, gain=80, period=2e-3).calibrate(log)
+    with pytest.raises(InputError, match=r"calibrate\(log\), or calibrate\(q, qd, tau\)"):
+        MomentumObserver(robot, gain=80).calibrate(log.q)
+
+
+def test_an_alarm_that_nothing_raises_is_told():
+    robot, log = logged(2.0, 1)
+    with pytest.warns(InputWarning, match="does not predict this recording"):
+        MomentumObserver(robot.with_gravity((0, 0, 0)), gain=80).calibrate(log)
 
 
 def no_false_alarm(minutes):

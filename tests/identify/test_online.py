@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import pytest
 
@@ -172,12 +170,10 @@ def test_a_load_is_weighed_while_it_is_carried(fit: Fit) -> None:
 def test_a_contact_is_noticed_with_the_identified_model(fit: Fit) -> None:
     pytest.importorskip("cvxpy")
     observer = MomentumObserver(fit.robot, gain=40.0, period=1 / RATE)
-    quiet, log = (dataclasses.replace(recorded(k), qd=None) for k in (1, 2))
-    prepared = [prepare(x, CUTOFF) for x in (quiet, log)]
-    observer.calibrate(prepared[0].q, prepared[0].qd, prepared[0].tau)
-    observer.reset()
+    quiet, log = recorded(1), recorded(2)
+    observer.calibrate(quiet + recorded(3))
     alarms = []
-    for k, (q, qd, tau) in enumerate(zip(prepared[1].q, prepared[1].qd, prepared[1].tau)):
+    for k, (q, qd, tau) in enumerate(zip(log.q, log.qd, log.tau)):
         observer.update(q, qd, tau - 4.0 * (k > 2000) * np.array([0.0, 1.0]))
         alarms.append(observer.alarm)
     assert not any(alarms[:2000])

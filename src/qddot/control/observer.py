@@ -11,6 +11,7 @@ external force `W' = -r^T K r`: whatever the residual was, it vanishes.
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,9 +19,10 @@ from numpy.typing import ArrayLike
 
 from qddot.arguments import finite_array, positive_number
 from qddot.control.gains import gains
-from qddot.errors import InputError, as_written
+from qddot.errors import InputError, InputWarning, as_written, stacklevel_outside
 
 if TYPE_CHECKING:
+    from qddot.logs.log import Log
     from qddot.robot import Robot
 
 
@@ -28,7 +30,7 @@ class MomentumObserver:
     """External joint torques and an alarm, sample by sample or of a whole recording.
 
         observer = MomentumObserver(robot, gain=60, period=1e-3)
-        observer.calibrate(quiet.q, quiet.qd, quiet.tau)      # what noise alone does
+        observer.calibrate(log)                               # of a motion that nothing disturbs: what noise alone does
         r = observer.update(q, qd, tau)                       # every millisecond
         if observer.alarm: ...
 
@@ -96,20 +98,99 @@ class MomentumObserver:
         columns = [lfilter([k], [1.0, k * self.period - 1.0], x) for k, x in zip(self.gain, change.T)]
         return np.stack(columns, axis=-1)
 
-    def calibrate(self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, deviations: float = 7.0) -> np.ndarray:
+    def calibrate(
+        self, q: ArrayLike | Log, qd: ArrayLike | None = None, tau: ArrayLike | None = None, deviations: float = 7.0
+    ) -> np.ndarray:
         """Set the threshold (nv,) from a recording in which nothing touches the robot, and which goes where it will go later on.
 
-        Noise of the speeds comes through times M(q), so it differs from place to place: the threshold is so many standard
-        deviations of the noisiest second, and the largest mean of one, which a wrong model makes. Normal noise exceeds seven once
-        in 4e11 samples.
+        Samples must be as `update` will get them: torques that were low-passed lag behind friction's steps, and speeds that were
+        smoothed lack their noise. Noise of the speeds comes through times M(q), so it differs from place to place: the threshold is
+        so many standard deviations of the noisiest second, and the largest mean of one, which a wrong model makes. Normal noise
+        exceeds seven once in 4e11 samples.
+
+        Args:
+            q: a log with measured velocities, each of its segments by itself; or positions (samples, nq), without a pause.
+            qd, tau: velocities and joint forces (samples, nv), where `q` is no log.
+            deviations: standard deviations of noise that raise no alarm.
+
+        Raises:
+            InputError: a log without velocities, or at another rate than `1 / period`; positions that jump.
+
+        Warns:
+            InputWarning: a threshold as large as the forces of the motion itself, which hardly any contact exceeds.
         """
         deviations = positive_number("deviations", deviations)
-        r = self.observe(q, qd, tau)
-        settled = r[min(len(r) // 2, int(5 / (self.gain.min() * self.period)) + 1) :]
-        seconds = np.array_split(settled, max(int(len(settled) * self.period), 1))
+        parts = self._recorded(q, qd, tau)
+        settling = int(5 / (self.gain.min() * self.period)) + 1
+        residuals = [self.observe(*part) for part in parts]
+        settled = [r[min(len(r) // 2, settling) :] for r in residuals]
+        settled = [r for r in settled if len(r) > settling] or settled
+        seconds = [x for r in settled for x in np.array_split(r, max(int(len(r) * self.period), 1))]
         means, spreads = (np.array([f(x, axis=0) for x in seconds]) for f in (np.mean, np.std))
         self.threshold = np.abs(means).max(0) + deviations * spreads.max(0)
+        self._warn_if_blind(parts, residuals)
         return self.threshold
+
+    def _recorded(self, q: ArrayLike | Log, qd: ArrayLike | None, tau: ArrayLike | None) -> list[tuple[np.ndarray, ...]]:
+        """Stretches (q, qd, tau) of a recording without a pause."""
+        from qddot.logs.log import Log
+
+        if isinstance(q, Log):
+            log = q.of(self.robot)
+            if log.qd is None:
+                raise InputError(
+                    "the log has no velocities: `update` takes measured ones, whose noise the threshold must bear. Record them, or "
+                    "calibrate(q, qd, tau) with velocities made as they will be made for `update`"
+                )
+            if abs(log.rate * self.period - 1) > 0.01:
+                theirs = f"the log has {log.rate:.4g} samples a second, the observer {1 / self.period:.4g}"
+                raise InputError(
+                    f"{theirs}: MomentumObserver(..., period={1 / log.rate:.4g}), if these are the samples that `update` gets"
+                )
+            parts = [(log.q[part], log.qd[part], log.tau[part]) for part in log.segments]
+        elif qd is None or tau is None:
+            raise InputError("calibrate(log), or calibrate(q, qd, tau) with arrays of a recording without a pause")
+        else:
+            parts = [(finite_array("q", q), finite_array("qd", qd), finite_array("tau", tau))]
+        for part in parts:
+            self._refuse_jumps(*part[:2])
+        return parts
+
+    def _refuse_jumps(self, q: np.ndarray, qd: np.ndarray) -> None:
+        """Positions go no further than velocities take them: where they do, the recording was put together from several."""
+        if q.ndim != 2 or qd.shape != (len(q), self.robot.nv) or len(q) < 2:
+            needed = f"(samples, {self.robot.nq}) and (samples, {self.robot.nv})"
+            raise InputError(f"q has shape {q.shape} and qd {qd.shape}: {needed} are needed")
+        steps = np.abs(self.robot.difference(q[:-1], q[1:]))
+        steps = np.minimum(steps, np.abs(steps - 2 * np.pi))  # an angle that starts anew after a turn
+        reach = 3 * self.period * np.abs(qd).max(axis=0) + 20 * np.median(steps, axis=0)
+        if (steps > reach).any():
+            at, joint = (int(x) for x in np.argwhere(steps > reach)[0])
+            raise InputError(
+                f"sample {at + 2}: q goes {steps[at, joint]:.3g} in a period, with velocities (column {joint + 1}) up to "
+                f"{np.abs(qd[:, joint]).max():.3g} a second: are these several recordings, or is there a pause? "
+                "calibrate(log) takes each segment of a Log by itself"
+            )
+
+    def _warn_if_blind(self, parts: list[tuple[np.ndarray, ...]], residuals: list[np.ndarray]) -> None:
+        """A threshold beyond half the forces of the motion, and not by noise, is an alarm that hardly goes off.
+
+        Noise goes through `r[k] = (1 - K T) r[k - 1] + K noise[k]`: white, it would make residuals no larger than `white`.
+        """
+        forces = [np.maximum(np.abs(n), np.abs(tau)) for _, n, tau in (self._momenta(*part, ndim=2) for part in parts)]
+        usual, size = (np.sqrt(np.mean(np.concatenate(x) ** 2, axis=0)) for x in (forces, residuals))
+        kept = 1 - self.gain * self.period
+        news = np.concatenate([r[1:] - kept * r[:-1] for r in residuals])
+        white = np.sqrt(np.mean(news**2, axis=0) / (1 - kept**2))
+        blind = (self.threshold > usual / 2) & (size > 2 * white)
+        if blind.any():
+            joints = [f"{self.robot.joint_names[k]} {self.threshold[k]:.3g} beside {usual[k]:.3g}" for k in np.flatnonzero(blind)]
+            warnings.warn(
+                f"thresholds as large as the forces of the motion itself, N m or N: {', '.join(joints)}. The robot does not "
+                "predict this recording (is it the one identified, are torques as measured, not low-passed?): few contacts raise the alarm",
+                InputWarning,
+                stacklevel=stacklevel_outside(),
+            )
 
     def _momenta(self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, ndim: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """p, its known rate without joint forces, and these forces, all of one shape."""
