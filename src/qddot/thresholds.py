@@ -337,6 +337,12 @@ FOLDS = 5  # parts of a single recording that are left out in turn
 # of a parameter's value, and standard deviations of the fit, that it may go from where a fit found it: friction halves as it warms
 PRIOR_SPREAD = 0.5
 PRIOR_DEVIATIONS = 10.0
+# steps whose mean square is the noise that torques show, and times that mean: what a single step counts at most
+SURPRISE_STEPS = 200
+SURPRISE_CLIP = 4.0
+# times the mean: squares beyond it are added up, and twenty steps' worth of them are no chance: the load has changed
+SURPRISE_NOISE = 2.0
+SURPRISE = 20.0
 PRIOR_SLACK = 0.05  # of the memory, in which all of the prior is folded in once: its deviations are kept to half of that
 
 # Delays of torques ----------------------------------------------------------------------------------------------------------

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -167,11 +169,35 @@ def test_a_load_is_weighed_while_it_is_carried(fit: Fit) -> None:
     np.testing.assert_allclose(load.centre[:2], [0.2, 0.05], atol=0.02)
 
 
+@pytest.mark.parametrize("memory", [1.0, np.inf])
+def test_a_load_picked_up_is_never_told_wrongly(fit: Fit, memory: float) -> None:
+    """As soon as the filters are past the change, the mass is right within its uncertainty; before it was, and nothing was forgotten."""
+    pytest.importorskip("cvxpy")
+    t = np.arange(int(12 * RATE)) / RATE
+    for seed, mass in ((4, 2.0), (5, 0.8), (6, 0.2)):
+        q, qd, qdd = series(ARM, t, seed)
+        box = np.array(Inertia.box(mass, (0.1, 0.1, 0.1)).shifted([0.2, 0.05, 0.0]).ten_vector(), float)
+        noise = 0.05 * np.random.default_rng(seed).normal(size=q.shape)
+        tau = (
+            PARAMETERS.matrix(q, qd, qdd) @ THETA
+            + noise
+            + np.outer(t > 6, [1, 1]) * (load_regressor(ARM, q, qd, qdd, "body_2") @ box)
+        )
+        load = OnlinePayload(fit.robot, noise=0.005, rate=RATE, memory=memory, frame="body_2")  # of noise a third of what it is
+        for k in range(len(t)):
+            load.update(q[k], tau[k])
+            if k % 20 == 0 and (4 < t[k] < 6 or t[k] > 6.1 + load.latency):
+                assert abs(load.mass - mass * (t[k] > 6)) < 5 * load.std[0], (seed, t[k])
+        assert abs(load.mass - mass) < 0.05
+        assert load.std[0] < 0.02
+
+
 def test_a_contact_is_noticed_with_the_identified_model(fit: Fit) -> None:
     pytest.importorskip("cvxpy")
     observer = MomentumObserver(fit.robot, gain=40.0, period=1 / RATE)
-    quiet, log = recorded(1), recorded(2)
-    observer.calibrate(quiet + recorded(3))
+    t = np.arange(int(20 * RATE)) / RATE
+    first, second, log = (dataclasses.replace(recorded(k), qd=series(ARM, t, k)[1]) for k in (1, 3, 2))
+    observer.calibrate(first + second)
     alarms = []
     for k, (q, qd, tau) in enumerate(zip(log.q, log.qd, log.tau)):
         observer.update(q, qd, tau - 4.0 * (k > 2000) * np.array([0.0, 1.0]))

@@ -186,8 +186,8 @@ class MomentumObserver:
         if blind.any():
             joints = [f"{self.robot.joint_names[k]} {self.threshold[k]:.3g} beside {usual[k]:.3g}" for k in np.flatnonzero(blind)]
             warnings.warn(
-                f"thresholds as large as the forces of the motion itself, N m or N: {', '.join(joints)}. The robot does not "
-                "predict this recording (is it the one identified, are torques as measured, not low-passed?): few contacts raise the alarm",
+                f"thresholds as large as the forces of the motion itself, N m or N: {', '.join(joints)}. Few contacts exceed them: "
+                "the robot does not predict this recording (is it the one identified, are torques as measured, not low-passed?)",
                 InputWarning,
                 stacklevel=stacklevel_outside(),
             )

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 class OnlinePayload(Recursive):
     """The ten numbers of a load (m, m c, I about the frame's origin), sample by sample; the arm is known.
 
+    A load that is picked up or put down shows in torques that the one before does not explain: that one is forgotten, `std` is wide
+    again, and narrows as the new load moves. (Until the filters are past it, `latency` seconds, both are in them.)
+
         load = OnlinePayload(fit.robot, noise=fit.estimate.sigma, rate=1000, memory=1)
         load.update(q, tau)
         load.mass, load.std[0], load.centre
@@ -30,7 +33,7 @@ class OnlinePayload(Recursive):
         robot: as identified, without the load.
         noise: standard deviation of each joint's torque after the low-pass, N m: what the model of the arm misses included.
         rate: samples a second.
-        memory: s after which a sample counts for 1/e: how soon a load that was put down is forgotten.
+        memory: s after which a sample counts for 1/e.
         heaviest: load that is expected, kg: the standard deviation of its mass before anything is seen.
         frame: that carries it; the tip of the only chain if None.
         cutoff: of the low-pass, Hz.
@@ -69,7 +72,9 @@ class OnlinePayload(Recursive):
         rest = np.array([drive.smoothing_velocity if (drive := robot.drives.get(joint)) else 0.0 for joint in robot.joint_names])
         shape = np.any(Y != 0, axis=0)
         self._entries, prior = np.flatnonzero(shape), Prior(np.zeros(10), size)
-        super().__init__(INERTIAL, self._entries_of, shape, prior, sigma, rest, rate=rate, cutoff=cutoff, memory=memory)
+        super().__init__(
+            INERTIAL, self._entries_of, shape, prior, sigma, rest, rate=rate, cutoff=cutoff, memory=memory, changing=True
+        )
 
     def _entries_of(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray, out: np.ndarray) -> np.ndarray:
         for bound in (self._regressor, self._torque):

@@ -5,7 +5,13 @@
 R is triangular, R^T R the information: it is never squared, so nothing is lost to rounding, and no covariance becomes indefinite.
 What is old is forgotten, R <- sqrt(l) R, but what was known at first is not: some of the prior's rows are folded in again at each
 step, by turns, with the weight that makes up for what of it was forgotten. So a direction that the motion does not show falls back
-to the prior within the memory, and its uncertainty never winds up beyond the prior's. While all joints rest nothing is forgotten.
+to the prior within the memory, and its uncertainty never winds up beyond the prior's. While all joints rest nothing is
+forgotten.
+
+A new row leaves `(tau - Y theta) / sigma`, less what the row itself explains: its surprise, of size 1 if parameters and noise are
+as said. The mean square of late ones is the noise that torques show, which widens the standard deviations. Where parameters may
+change at once, as a load does, squares far beyond that add up (Page's cumulative sum) until they are no chance: then everything but
+the prior is forgotten.
 
 Positions go through the low-pass and derivatives of `identify`, torques and columns through the same second one: with no forgetting
 and a weak prior the estimate is that of `least_squares` from all samples so far. The filters are causal by being late: by
@@ -25,7 +31,7 @@ from qddot.errors import InputError
 from qddot.identify.online.rotations import Triangle
 from qddot.identify.regression.signals import thinning
 from qddot.logs.lowpass import LowPass
-from qddot.thresholds import INDEPENDENT, PRIOR_SLACK
+from qddot.thresholds import INDEPENDENT, PRIOR_SLACK, SURPRISE, SURPRISE_CLIP, SURPRISE_NOISE, SURPRISE_STEPS
 
 Rows = Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray], np.ndarray | None]
 """(q, qd, qdd, out) writes the entries of the regressor Y (nv, r) that may differ from zero to `out`, row by row, and returns the
@@ -53,6 +59,7 @@ class Recursive:
         rate: samples a second.
         cutoff: of the low-pass, Hz.
         memory: s of motion after which a sample counts for 1/e; inf: nothing is forgotten.
+        changing: whether the parameters may change at once; what was known of those before is then forgotten.
     """
 
     def __init__(
@@ -67,8 +74,9 @@ class Recursive:
         rate: float,
         cutoff: float,
         memory: float = np.inf,
+        changing: bool = False,
     ) -> None:
-        self.names, self._rows, self._prior = tuple(names), rows, prior
+        self.names, self._rows, self._prior, self._changing = tuple(names), rows, prior, changing
         self.rate, self.cutoff = positive_number("rate", rate), positive_number("cutoff", cutoff)
         if not memory > 0:
             raise InputError(f"memory={memory!r} is not a positive number of seconds (inf: nothing is forgotten)")
@@ -100,12 +108,18 @@ class Recursive:
 
     def reset(self) -> None:
         """Forget everything but the prior."""
-        n = len(self.names)
-        self._triangle, self._turn, self._count = Triangle(n, len(self._turns[0]) + len(self._order)), 0, 0
+        self._begin()
+        self._count, self._steps, self._noise = 0, SURPRISE_STEPS // 20, 1.0
+        self.interrupt()
+
+    def _begin(self) -> None:
+        """Know the prior alone."""
+        self._triangle, self._turn = Triangle(len(self.names), len(self._turns[0]) + len(self._order)), 0
         for some in self._turns:
             self._expect(some, 1.0)
+            self._triangle.new[len(self._turns[0]) :] = 0.0
             self._triangle.fold()
-        self.interrupt()
+        self._beyond = 0.0
 
     def interrupt(self) -> None:
         """Samples that follow do not belong to those before: the filters begin anew, the parameters stay."""
@@ -165,6 +179,17 @@ class Recursive:
             self._expect(self._turns[self._turn], np.sqrt(1 - self._kept ** len(self._turns)))
             self._turn = (self._turn + 1) % len(self._turns)
         triangle.fold()
+        left, rows = triangle.new[-half:, -1], int(np.count_nonzero(moving))
+        self._be_surprised(float(left @ left) / (INDEPENDENT * rows), rows)
+
+    def _be_surprised(self, square: float, rows: int) -> None:
+        """Take note of the mean square surprise of so many rows: of the noise it shows, and whether parameters have changed."""
+        self._steps = min(self._steps + 1, SURPRISE_STEPS)
+        self._noise += (min(square, SURPRISE_CLIP * self._noise) - self._noise) / self._steps
+        noise = max(self._noise, 1.0)
+        self._beyond = max(0.0, self._beyond + rows * (square / noise - SURPRISE_NOISE))
+        if self._changing and self._beyond > SURPRISE * len(self._order):
+            self._begin()
 
     def _expect(self, some: np.ndarray, weight: float) -> None:
         """Put rows of the prior among those that are folded in next."""
@@ -181,14 +206,18 @@ class Recursive:
 
     @property
     def covariance(self) -> np.ndarray:
-        """Covariance of the parameters (r, r), if torques err by noise alone."""
+        """Covariance of the parameters (r, r), if torques err by the noise alone that was told."""
         half = solve_triangular(self._triangle.R, np.eye(len(self.names)))
         return half @ half.T
 
     @property
     def std(self) -> np.ndarray:
-        """Standard deviations (r,); above those of the prior by a fortieth at most."""
-        return np.sqrt(np.diagonal(self.covariance))
+        """Standard deviations (r,), by the noise that was told or that torques show, whichever is more.
+
+        They are above those of the prior by a fortieth at most.
+        """
+        told = np.sqrt(np.diagonal(self.covariance))
+        return np.minimum(np.sqrt(max(self._noise, 1.0)) * told, np.maximum(told, self._prior.std))
 
     @property
     def parameters(self) -> dict[str, float]:
