@@ -171,7 +171,7 @@ def test_a_load_is_weighed_while_it_is_carried(fit: Fit) -> None:
 
 @pytest.mark.parametrize("memory", [1.0, np.inf])
 def test_a_load_picked_up_is_never_told_wrongly(fit: Fit, memory: float) -> None:
-    """As soon as the filters are past the change, the mass is right within its uncertainty; before it was, and nothing was forgotten."""
+    """As soon as the filters are past the change, the mass is right within its uncertainty, as it was before."""
     pytest.importorskip("cvxpy")
     t = np.arange(int(12 * RATE)) / RATE
     for seed, mass in ((4, 2.0), (5, 0.8), (6, 0.2)):
