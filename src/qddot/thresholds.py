@@ -21,6 +21,8 @@ POSSIBLE_RATES = (1.0, 20e3)
 LARGEST_ANGLE = 4 * np.pi  # rad: beyond two turns an angle is more likely in degrees
 ENDLESS_ANGLE = 40 * np.pi  # rad: twenty turns, which an axis without limits hardly makes while it is identified
 FAR_BEYOND_LIMITS = 3.0  # times a joint's largest angle: zeros and tolerances explain less, and degrees are 57 times radians
+# N m or N: from what no sensor shows to what nothing bears, with six digits more for other units on either side
+POSSIBLE_TORQUES = (1e-15, 1e15)
 # logarithm of a ratio, 10 %: units differ by more (the nearest two, turns a minute and degrees a second, by a factor of 6)
 SAME_UNIT = 0.1
 SAME_CURVE = 0.9  # correlation: velocities without a name are those of the positions, up to noise; torques are not
@@ -101,6 +103,7 @@ SAME_TORQUE = 1e-9  # relative: torques that differ by less are equal; text with
 HELD = 0.3  # of the samples that repeat the last torque: more is a sensor slower than the log, or a rounded one
 WEIGHT_FACTOR = 3.0  # times: masses of descriptions are seldom off by as much; units, gears and currents are
 WEIGHT_OF_NO_ARM = 30.0  # times: no description of the arm is as far off, but milli, pulses and motor sides of gears are
+NO_WEIGHT = 1e-6  # N m or N, rms: gravity torques of a description that has no masses, or such as only fill a place
 WEIGHT_VARIES = 0.01  # of the described weight that must vary along the log: of less, a SCARA's say, rounding decides
 WEIGHT_SHOWS = 0.05  # of the largest joint's weight: where less shows, its slope says nothing
 SURE_SLOPE = 3.0  # standard errors of a slope, to be sure of its sign and size: by chance once in 400

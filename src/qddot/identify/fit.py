@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qddot.arguments import mapping, positive_number
-from qddot.errors import ModelWarning, stacklevel_outside
+from qddot.errors import ConvergenceError, ModelWarning, stacklevel_outside
 from qddot.identify.checks.verdict import Verdict
 from qddot.identify.physical.identified import identified_robot, sound_prior
 from qddot.identify.physical.plausible import filled_in, implausible, weighing
@@ -164,7 +164,13 @@ class Fit:
         if total_mass is not None:
             R, y, free = weighing(parameter_set, R, y, free, total_mass)
         prior = sound_prior(parameter_set, free)
-        return consistent(R, y, parameter_set.full_names, prior, T=parameter_set.T, constant=parameter_set.constant)
+        try:
+            return consistent(R, y, parameter_set.full_names, prior, T=parameter_set.T, constant=parameter_set.constant)
+        except ConvergenceError as error:
+            if self.verdict:
+                raise
+            text = f"there is no robot with these parameters, which are not identified: {self.verdict.concerns[0]}"
+            raise ConvergenceError(text) from error
 
     def robot_weighing(self, total_mass: float) -> Robot:
         """Return the robot as identified whose moving links weigh so much together, kg: torques do not show that, scales do.

@@ -130,6 +130,12 @@ def moved(log: Log, delays: np.ndarray) -> Log:
         splines = (CubicSpline(t, log.tau[segment, j]) for j in range(log.n))
         tau = np.stack([spline(log.t[rows] + delay) for spline, delay in zip(splines, delays)], axis=1)
         parts.append(replace(log[rows], tau=tau))
+    if not parts:
+        late_ms, duration = 1e3 * (late - early), max(log.t[s][-1] - log.t[s][0] for s in log.segments)
+        raise ConvergenceError(
+            f"delays of {late_ms:.3g} ms leave nothing of a log of {duration:.3g} s: they are not the reason (see fit.verdict), or "
+            "the log is too short to show them"
+        )
     found = parts[0]
     for part in parts[1:]:
         found = found + part

@@ -23,6 +23,7 @@ from qddot.thresholds import (
     MISSED,
     MOST_OF_IT,
     NEARLY_ALL,
+    NO_WEIGHT,
     SMALL_FAULT,
     TRACE,
     UNEXPLAINED,
@@ -149,4 +150,4 @@ def weight_found(base: Base, estimate: Estimate, signals: Signals) -> float | No
     least = WEIGHT_VARIES**2 * float(np.sum(described**2))  # of a weight that is always the same (a SCARA's), only rounding varies
     described, found = (x - x.mean(axis=0) for x in (described, found))  # an offset is no weight
     power = float(np.sum(described**2))
-    return float(np.sum(described * found) / power) if power > max(least, 1e-12 * float(np.sum(found**2))) else None
+    return float(np.sum(described * found) / power) if power > max(least, NO_WEIGHT**2 * described.size) else None

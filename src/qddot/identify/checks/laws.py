@@ -79,7 +79,10 @@ def missing_laws(known: Alternatives, chosen: Mapping[str, Any] = NOTHING) -> li
     for law in chain(laws(trial.names, usual), cogging(trial)):
         if law.options.keys() & chosen.keys():
             continue
-        left = with_columns(trial, new_columns(trial, law))
+        columns = new_columns(trial, law)
+        if columns is None:
+            continue
+        left = with_columns(trial, columns)
         gain = gained(before, left) if left.unpredicted <= before.unpredicted + LAW_AS_WELL else 0.0
         if gain > least:
             found.append(law._replace(gain=gain))
@@ -106,7 +109,9 @@ def with_best_speed(trial: Trial, law: Law, before: Left) -> Law:
     def tried(log_speed: float) -> tuple[Law, Left]:
         speed = float(np.exp(log_speed))
         told = Law(f"Stribeck's curve, halved at {speed:.2g} rad/s", {"stribeck": speed})
-        return told, with_columns(trial, new_columns(trial, told))
+        columns = new_columns(trial, told)
+        assert columns is not None  # as at the other speeds
+        return told, with_columns(trial, columns)
 
     start = np.log(law.options["stribeck"])
     best = fminbound(lambda x: float(np.sum(np.log(tried(x)[1].noise))), start - 1.5, start + 1.5, xtol=0.02)
@@ -120,8 +125,8 @@ def with_columns(trial: Trial, Z: np.ndarray) -> Left:
     return fitted(trial.in_fifths.with_columns(trial.filtered(Z)), trial.in_fifths.samples)[1]
 
 
-def new_columns(trial: Trial, law: Law) -> np.ndarray:
-    """Return the effect on the torques (N, nv, d) of those parameters of a law that the fit does not have."""
+def new_columns(trial: Trial, law: Law) -> np.ndarray | None:
+    """Return the effect on the torques (N, nv, d) of those parameters of a law that the fit has not; None: it has them all."""
     q, qd, qdd, _ = trial.motion
     parameter_set = trial.base.parameter_set
     known, asked = {term.name for term in parameter_set.terms}, {**parameter_set.asked, **law.options}
@@ -130,7 +135,7 @@ def new_columns(trial: Trial, law: Law) -> np.ndarray:
         for name, column in drive_columns(asked, joint, j, parameter_set.widths[j]):
             if f"{joint}.{name}" not in known:
                 found.append(column(motion)[:, None] * trial.only(j))
-    return np.stack(found, axis=-1)
+    return np.stack(found, axis=-1) if found else None
 
 
 def gained(before: Left, after: Left) -> float:

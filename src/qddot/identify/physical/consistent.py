@@ -216,8 +216,8 @@ class Problem:
         moved, status = self.nearest(directions, len(s))
         if status != "optimal":
             raise ConvergenceError(
-                f"the semidefinite program ended {status!r}, not 'optimal': no consistent links with these fixed and tied values, "
-                f"or badly scaled data (free some of what is fixed, or raise gamma={gamma:g})"
+                f"no consistent links were found with these torques and these fixed and tied values ({status}): are torques and "
+                f"units right? Else free some of what is fixed, or raise gamma={gamma:g}"
             )
         return (best + directions @ moved) / self.sizes
 
@@ -244,8 +244,8 @@ class Problem:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UserWarning)  # that a solution may be inaccurate: the status says so
                 program.solve(solver=cp.CLARABEL)
-        except cp.SolverError as error:
-            return np.zeros(directions.shape[1]), str(error)
+        except cp.SolverError:  # whose words are about other solvers
+            return np.zeros(directions.shape[1]), "numbers too far apart"
         if y.value is None:
             return np.zeros(directions.shape[1]), str(program.status)
         if program.status == cp.OPTIMAL_INACCURATE:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from qddot.errors import InputError
 from qddot.identify.regression.filter_choice import Velocity
 from qddot.identify.regression.motion_summary import Gathered, MotionSummary
 from qddot.identify.regression.signals import Signals, prepare
@@ -17,7 +18,7 @@ from qddot.logs.log_summary import LogSummary
 from qddot.logs.readers import Source
 from qddot.logs.table import Finding
 from qddot.robot import Robot
-from qddot.thresholds import MOTION_PARTS, MOVES
+from qddot.thresholds import MOTION_PARTS, MOVES, POSSIBLE_TORQUES
 
 Recorded = Log | Chunks | Source | Iterable[Source] | Sequence[Log]
 """What can be identified from: logs, names of files, or `Log.chunks(...)` where a file needs explaining."""
@@ -52,6 +53,7 @@ class Record:
             summary += LogSummary.of(part)
             if (moves := motion_in(part)) > most:
                 found, most = part, moves
+        refuse_no_torques(found)
         return Record(robot, found, prepare(found, cutoff, velocity=velocity), summary, chunks)
 
     @property
@@ -103,7 +105,15 @@ def together(robot: Robot, given: Recorded) -> Log | Chunks | Source | Iterable[
 
 def in_memory(robot: Robot, log: Log, cutoff: float | None, velocity: Velocity | None) -> Record:
     log = log.of(robot)
+    refuse_no_torques(log)
     return Record(robot, log, prepare(log, cutoff, velocity=velocity), LogSummary.of(log), None)
+
+
+def refuse_no_torques(log: Log) -> None:
+    """Torques whose squares are no numbers, or nothing beside those of other joints, are of no drive."""
+    for name, largest in zip(log.joint_names, np.abs(log.tau).max(axis=0)):
+        if largest and not POSSIBLE_TORQUES[0] < largest < POSSIBLE_TORQUES[1]:
+            raise InputError(f"the largest torque of {name} is {largest:.3g} N m or N: no drive's. Was the right column read?")
 
 
 def of_robot(chunks: Iterable[Log], robot: Robot) -> Iterator[Log]:

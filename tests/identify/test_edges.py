@@ -1,0 +1,57 @@
+"""Logs at the edge of what can be identified: an answer, or an error of ours."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import qddot
+from qddot.errors import ConvergenceError, InputError
+from qddot.identify import Log, ParameterSet
+from qddot.identify.torque_delays import moved
+from tests.identify.simulated import simulated, truth
+
+ARM = qddot.load("two_link")
+PARAMETERS = ParameterSet.of(ARM)
+
+
+def recorded() -> Log:
+    return simulated(PARAMETERS, truth(PARAMETERS), 10.0, 200.0, (1e-5, 0.02), 0)
+
+
+def changed(q: float = 1.0, tau: float = 1.0, offset: float = 0.0) -> Log:
+    log = recorded()
+    return Log(log.t, q * log.q, tau * log.tau + offset, joint_names=log.joint_names)
+
+
+def test_an_arm_that_never_moves_is_not_identified() -> None:
+    verdict = ARM.identify(changed(q=0.0, tau=0.0, offset=1.0)).verdict
+    assert not verdict
+    assert {"dead channel", "insufficient excitation"} <= {concern.kind for concern in verdict.concerns}
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-160, 1e200])
+def test_numbers_that_are_no_torques_are_refused(scale: float, capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(InputError, match=r"largest torque of joint1 .* right column"):
+        ARM.identify(changed(tau=scale))
+    assert "DLASCL" not in "".join(capfd.readouterr())
+
+
+@pytest.mark.parametrize("scale", [1e-9, 1e9])
+def test_torques_in_no_unit_are_named(scale: float) -> None:
+    verdict = ARM.identify(changed(tau=scale)).verdict
+    assert not verdict
+    assert verdict.concerns[0].kind == "units"
+
+
+def test_a_robot_that_cannot_be_is_refused_in_words_of_ours() -> None:
+    pytest.importorskip("cvxpy")
+    fit = ARM.identify(changed(tau=-1.0))
+    with pytest.raises(ConvergenceError, match="not identified: ") as refused:
+        fit.robot  # noqa: B018
+    assert "solver" not in str(refused.value)
+
+
+def test_delays_that_leave_nothing_are_an_error() -> None:
+    with pytest.raises(ConvergenceError, match="leave nothing of a log of 9"):
+        moved(recorded(), np.array([20.0, 0.0]))
