@@ -13,7 +13,7 @@ PEER_VECTORS = DATA / "peer_vectors.json"
 SEED_EXAMPLES = DATA / "seed_examples.json"
 
 RECORDINGS = Path(os.environ.get("QDDOT_RECORDINGS", DATA.parents[2] / "shared" / "reference" / "identification"))
-"""Logs of real arms: too large for the repository. tests/data/README.md says where they come from."""
+"""Whole logs of real arms: too large for the repository. tests/data/README.md says where they come from."""
 
 needs_recordings = pytest.mark.skipif(
     not RECORDINGS.exists(), reason="the logs of real arms are not here: tests/data/README.md says where they come from"

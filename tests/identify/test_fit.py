@@ -24,7 +24,7 @@ from qddot.identify import (
 )
 from tests.identify.arms import random_arm
 from tests.identify.simulated import ROBOTS, check_found, excited, panda, series, simulated, truth
-from tests.reference import RECORDINGS, needs_recordings
+from tests.reference import DATA, RECORDINGS, needs_recordings
 
 
 @pytest.fixture(scope="module")
@@ -278,11 +278,11 @@ def dh_arm(rows: list[tuple[float, ...]], mass: float, gravity: tuple[float, flo
     return qddot.from_dh(table, inertias=[Inertia.sphere(mass, 0.2)] * len(rows), gravity=gravity)
 
 
-@needs_recordings
 def test_ur10() -> None:
+    """Every second sample of the recording (tests/data/logs): what the whole one shows, it shows."""
     d, a, alpha = (0.1273, 0, 0, 0.163941, 0.1157, 0.0922), (0, -0.612, -0.5723, 0, 0, 0), (90, 0, 0, 90, -90, 0)
     robot = dh_arm([(*row, 0) for row in zip(d, a, alpha)], 3.0, (0, 0, -9.81))
-    train, unseen = Log.load(RECORDINGS / "ur10_unisa/ur10_exciting_trajectory.csv", robot).split(0.7)
+    train, unseen = Log.load(DATA / "logs" / "ur10.npz", robot).split(0.7)
     fit = robot.identify(train, validation=unseen)
     assert fit.verdict, fit.verdict
     assert fit.validation is not None
