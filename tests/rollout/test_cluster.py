@@ -84,6 +84,8 @@ def test_what_is_no_engine():
         robot.rollout(engine="spark")
     with pytest.raises(InputError, match="device='tpu' is not one of 'cpu', 'cuda'"):
         robot.rollout(device="tpu")
+    with pytest.raises(InputError, match="GPUs of NVIDIA are 'cuda'"):
+        robot.rollout(device="gpu")
     with pytest.raises(InputError, match="engine='spark'"):
         robot.compute(["mass_matrix"], np.zeros(2), engine="spark")
     with pytest.raises(InputError, match="no Dask scheduler answers"):

@@ -36,8 +36,12 @@ def command(
     import qddot
 
     major, _, minor = capability.partition(".")
-    if not (major.isdigit() and minor.isdigit()) or int(major) < 5:
+    if not (major.isdigit() and minor.isdigit()):
         raise click.BadParameter(f"{capability!r} is no compute capability such as 7.0 or 9.0", param_hint="--capability")
+    if int(major) < 5:
+        raise click.BadParameter(
+            f"{capability} is older than 5.0 (Maxwell, 2014): give that or a newer one", param_hint="--capability"
+        )
     with plainly("compiling for the GPU"):
         from qddot.compile.gpu.ptx import ptx
         from qddot.compile.gpu.thread import KERNEL, Shape

@@ -63,7 +63,9 @@ def there_and_back(run: Rollout, part: Start, seat: int) -> States:
     except ImportError:
         raise missing_extra("torch", "torch", "device='cuda'") from None
     if not torch.cuda.is_available():
-        raise DeviceError("device='cuda': PyTorch sees no GPU here (torch.cuda.is_available())")
+        raise DeviceError(
+            "device='cuda': PyTorch sees no GPU here: install NVIDIA's driver and a PyTorch with CUDA, or leave the device out"
+        )
     place = f"cuda:{seat % torch.cuda.device_count()}"
     given: dict[str, Any] = {"q0": part.q, "qd0": part.qd, "control": part.control, **part.rest}
     there: dict[str, Any] = {name: None if x is None else torch.from_numpy(np.array(x)).to(place) for name, x in given.items()}

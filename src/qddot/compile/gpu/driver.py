@@ -40,7 +40,9 @@ def driver() -> ctypes.CDLL:
     try:
         library = ctypes.CDLL(LIBRARY)
     except OSError:
-        raise DeviceError(f"{LIBRARY} cannot be loaded: no NVIDIA driver is installed here") from None
+        raise DeviceError(
+            f"{LIBRARY} cannot be loaded: no NVIDIA driver is installed here; install it, or stay with arrays of the CPU"
+        ) from None
     code = library.cuInit(0)
     if code:
         raise DeviceError(f"the NVIDIA driver does not start (error {code}): {FIXES.get(code, 'see nvidia-smi')}")
