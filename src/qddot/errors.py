@@ -373,6 +373,6 @@ def missing_extra(package: str, extra: str, purpose: str) -> MissingExtraError:
 def stacklevel_outside() -> int:
     """The `stacklevel` for `warnings.warn` that points at the first caller outside qddot."""
     level, frame = 1, sys._getframe(1)
-    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] == "qddot":
+    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in ("qddot", "functools"):  # cached properties
         frame, level = frame.f_back, level + 1
     return level

@@ -177,6 +177,7 @@ INDEPENDENT = 0.5
 
 # Links that can exist -------------------------------------------------------------------------------------------------------
 
+ROBOT_AS_GOOD = 1.02  # times the error of the fit: a robot that is off by more is worse than the fit, and that is said
 TIE = 1e-9  # of the squared torques: the weight of the prior where data alone should decide, and it only breaks ties
 AT_ZERO = 1e-6  # scaled drive constants below are at zero
 GOAL_DIGITS = 1e-6  # by which the goal may be above its least: the divergence of a mass that is wrong by a thousandth

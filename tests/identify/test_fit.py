@@ -250,6 +250,7 @@ def test_lwr4() -> None:
     assert max(fit.validation.relative, fit.validation.relative_raw) < 0.02
     assert fit.left_out == ()
     assert fit.robot_error[0] < 1.2 * fit.validation.relative  # least squares have links and friction that cannot exist
+    assert "cannot exist" in fit.robot_worse
     assert max(fit.validation.nrms, fit.validation.nrms_raw) < 0.0014
 
 

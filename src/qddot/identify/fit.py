@@ -24,6 +24,7 @@ from qddot.identify.regression.residuals import Errors, relative, residuals
 from qddot.identify.regression.signals import Signals, smoothed
 from qddot.logs.table import Finding
 from qddot.robot import Robot
+from qddot.thresholds import ROBOT_AS_GOOD, TORQUE_ROUNDING
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -200,11 +201,25 @@ class Fit:
         """The robot as identified: physically consistent links, drives with what a `Drive` can hold (see `left_out`).
 
         How parameters are split between links is a choice that torques do not show (see `consistent`); a link that no arm has
-        raises a warning."""
-        for sentence in self.implausible:
-            text = f"{sentence}: torques leave open how masses are split between links (describe masses, or fit.robot_weighing)"
+        raises a warning. So does a robot that predicts less well than the fit, where least squares asks for what cannot exist."""
+        split = "torques leave open how masses are split between links (describe masses, or fit.robot_weighing)"
+        doubts = [f"{sentence}: {split}" for sentence in self.implausible]
+        if self.robot_worse:
+            found, best = self.robot_error[0], (self.validation or self.training).relative
+            head = f"torques of fit.robot are off by {found:.2%}, {found / best:.2f} times what those of fit.predict are"
+            doubts.append(f"{head}: {self.robot_worse}")
+        for text in doubts:
             warnings.warn(text, ModelWarning, stacklevel=stacklevel_outside())
         return self._split
+
+    @cached_property
+    def robot_worse(self) -> str:
+        """Why `robot` predicts less well than the fit (see `robot_error`); nothing where it does as well."""
+        if self.robot_error[0] <= max(ROBOT_AS_GOOD * (self.validation or self.training).relative, TORQUE_ROUNDING):
+            return ""
+        return (
+            f"it cannot hold {', '.join(self.left_out)}" if self.left_out else "the fit asks for links or drives that cannot exist"
+        )
 
     @cached_property
     def left_out(self) -> tuple[str, ...]:
@@ -216,7 +231,7 @@ class Fit:
         """|error| / |tau| of the torques that `robot` has along the log kept for validation, or else along the fit's own: filtered,
         and raw. It is larger than that of `predict` by what `robot` cannot hold, and by what links that can exist cannot be."""
         log = self.judged
-        error = log.tau_raw - self.robot.inverse_dynamics(log.q, log.qd, log.qdd)
+        error = log.tau_raw - self._split.inverse_dynamics(log.q, log.qd, log.qdd)
         moving, filtered_moving = (paces >= self.parameter_set.rest_speeds for paces in log.paces)  # as in the errors of the fit
         filtered = relative(log.decimated(error)[filtered_moving], log.decimated(log.tau_raw)[filtered_moving])
         return filtered, relative(error[moving], log.tau_raw[moving])

@@ -57,14 +57,14 @@ class Proposal(NamedTuple):
     values: dict[str, float]
 
     def __str__(self) -> str:
-        names = ", ".join(f"{n} ({said(a, self.values[n])} to {said(b, self.values[n])})" for n, (a, b) in self.helps.items())
+        names = ", ".join(f"{name} ({narrowed(*widths, self.values[name])})" for name, widths in self.helps.items())
         head = f"{self.seconds:g} s of {self.joint} to and fro at up to {self.speed:.2g} rad/s (m/s)"
         return f"{head}, others held in {PROPOSED_POSTURES} postures: {names}"
 
 
-def said(width: float, value: float) -> str:
-    """Half an interval beside a value."""
-    return f"± {width / value:.0%}" if width < 10 * value else f"± {width:.2g}"
+def narrowed(before: float, after: float, value: float) -> str:
+    """Half an interval before and after, in parts of a value unless that is small beside them."""
+    return f"± {before / value:.0%} to {after / value:.0%}" if before < 10 * value else f"± {before:.2g} to {after:.2g}"
 
 
 @dataclass(frozen=True)

@@ -133,7 +133,9 @@ def described(fit: Fit) -> Iterator[Block]:
     where, errors = ("training", fit.training) if fit.validation is None else ("validation", fit.validation)
     filtered, raw = fit.robot_error
     text = f"torques of `fit.robot` are off by {filtered:.3%} filtered and {raw:.3%} raw ({where})"
-    points.append(f"{text}; those of `fit.predict` by {errors.relative:.3%} and {errors.relative_raw:.3%}")
+    text += f"; those of `fit.predict` by {errors.relative:.3%} and {errors.relative_raw:.3%}"
+    worse = f": {filtered / errors.relative:.2f} times as much, since {fit.robot_worse}" if fit.robot_worse else ""
+    points.append(f"{text}{worse}")
     if fit.left_out:
         points.append(f"a robot and a URDF cannot hold {', '.join(fit.left_out)}: `fit.robot` lacks them, `fit.predict` has them")
     yield "Base parameters leave open how mass is shared among links; these links are the ones nearest to the description:"

@@ -83,7 +83,7 @@ def link_table(fit: Fit) -> Table:
     for body, old in before.items():
         new = after[body]
         found.append([body, f"{old[0]:.4g}", f"{new[0]:.4g}", centre(old), centre(new)])
-    return Table(["link", "mass, described, kg", "in `fit.robot`, kg", "centre of mass, described, m", "in `fit.robot`, m"], found)
+    return Table(["link", "mass, described, kg", "in fit.robot, kg", "centre of mass, described, m", "in fit.robot, m"], found)
 
 
 def centre(ten: np.ndarray) -> str:
