@@ -315,6 +315,19 @@ def test_rollouts_with_parameters_and_by_momenta(torch, arm):
         assert_array_equal(found.qd.cpu().numpy(), want.qd)
 
 
+@pytest.mark.parametrize("method", ["semi_implicit", "rk4"])
+def test_rollouts_with_quaternions(torch, cupy, method):
+    robot = qddot.Builder("box").body("box", joint="free", mass=1.0, tensor=(0.2, 0.3, 0.4)).robot()
+    rng = np.random.default_rng(6)
+    q, (qd, tau) = robot.random_configuration(rng, 40), rng.normal(size=(2, 40, 6))
+    run = robot.rollout(method=method, stops=False)
+    want = run(q, qd, tau, steps=30)
+    for put, back in ((lambda x: torch.from_numpy(x).cuda(), lambda x: x.cpu().numpy()), (cupy.asarray, lambda x: x.get())):
+        found = run(put(q), put(qd), put(tau), steps=30)
+        assert_array_equal(back(found.q), want.q)
+        assert_array_equal(back(found.qd), want.qd)
+
+
 @pytest.mark.parametrize("method", ["semi_implicit", "rk4", "variational"])
 def test_rollouts_of_robots_with_variables(torch, cupy, method):
     """Payload, gravity, armature and friction of each motion its own."""

@@ -157,15 +157,15 @@ def looked_at(rollout: Rollout, given: dict[str, Any], variables: Any, steps: An
 
 
 def with_unit_quaternions(q: Any, mechanism: Mechanism) -> Any:
-    """q (..., nq) with its quaternions made unit, by arithmetic that every library has."""
-    parts, at = [], 0
+    """q (..., nq) with its quaternions made unit, by operations that every library rounds as NumPy does."""
+    parts, at, library = [], 0, guest_module(q)
     for c in mechanism.coordinates:
         if c.parts[0].quaternion:
             start = c.q.start
-            length = sum(q[..., k : k + 1] * q[..., k : k + 1] for k in range(start, start + 4)) ** 0.5
+            length = library.sqrt(sum(q[..., k : k + 1] * q[..., k : k + 1] for k in range(start, start + 4)))
             parts += [q[..., at:start], q[..., start : start + 4] / length]
             at = start + 4
-    return guest_module(q).concatenate([*parts, q[..., at:]], -1) if parts else q
+    return library.concatenate([*parts, q[..., at:]], -1) if parts else q
 
 
 def loop(rollout: Rollout, start: Start, number: int, dtype: np.dtype) -> DeviceLoop:
