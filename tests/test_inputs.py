@@ -153,6 +153,7 @@ def test_options_that_do_not_exist(robot, call, message):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
+        (lambda r: r.mass_matrix(Z, device="cuda"), "no option 'device': arrays are computed where they are"),
         (lambda r: r.jacobian(Z, ref="body"), "jacobian has no option 'ref': did you mean 'reference'"),
         (lambda r: r.inverse_dynamics(Z, Z, Z, fext={}), "no option 'fext': did you mean 'f_ext'"),
         (lambda r: r.mass_matrix(Z, chek=False), "no option 'chek': did you mean 'check'"),

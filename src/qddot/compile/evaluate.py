@@ -197,6 +197,8 @@ def refuse_non_finite(quantity: str, names: Sequence[str], results: Sequence[np.
 def refuse_unknown(what: str, options: Mapping[str, Any], others: Sequence[str] = ()) -> None:
     """No keyword is ignored. `others` are only named in the hint, as are the forces where they count."""
     for name in options:
+        if name == "device":
+            raise InputError(f"{what} has no option 'device': arrays are computed where they are: hand over such of a device")
         if name not in Options.__annotations__:
             from qddot.algorithms.quantities import QUANTITIES
 
