@@ -61,7 +61,7 @@ OF_Q_AND_QD = (
     "coriolis_matrix", "coriolis_torque", "mass_matrix_rate", "kinetic_energy", "lagrangian", "hamiltonian", "jacobian_dot",
     "generalized_momentum", "bias_torque", "constraint_jacobian_dot",
 )  # fmt: skip
-ARGUMENTS = dict.fromkeys(OF_Q, 1) | dict.fromkeys(OF_Q_AND_QD, 2)
+ARGUMENTS: dict[str, int] = {**dict.fromkeys(OF_Q, 1), **dict.fromkeys(OF_Q_AND_QD, 2)}
 """How many of q, qd a quantity is a function of; nothing is written after one that is not here."""
 
 GREEK = {
