@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -152,6 +153,26 @@ def test_two_logs_tell_the_load_whatever_the_arm():
     assert (abs(found.least_squares - TEN) < 4 * found.deviations).all()
     assert found.identified.all()
     assert found.inertia.mass == pytest.approx(1.5, abs=0.05)
+
+
+def test_the_reason_why_a_load_does_not_fit_is_named():
+    robot = random_arm(3, 4)
+    loaded, empty = (recorded(robot, load, 1, 0.1) for load in (BOX, None))
+    late = Log(loaded.t[6:], loaded.q[6:], loaded.tau[:-6], joint_names=robot.joint_names)
+    picked = replace(loaded, tau=np.where(loaded.t[:, None] > 6, loaded.tau, empty.tau))
+    told = {
+        "delay": "torques are (5[5-9]|6[0-5]) ms late",
+        "load": r"changes at t = (5\.[5-9]|6\.[0-5])\d* s, from -?0\.\d+ to 1\.[45]\d kg",
+    }
+    unloaded = recorded(robot, None, 2, 0.1)
+    for code, log in (("delay", late), ("load", picked)):
+        found = payload(robot, log, unloaded=unloaded)
+        (concern,) = found.verdict.concerns
+        assert (found.verdict.identified, concern.code) == (False, code)
+        assert re.search(told[code], concern.text), concern
+        assert "[" not in str(found).partition("NOT identified")[0]  # no interval stands beside a number that is not known
+    with pytest.raises(InputError, match=f"the load sits on '{robot.body_names[-1]}', not on '{robot.body_names[1]}'"):
+        payload(robot, loaded, unloaded=unloaded, frame=robot.body_names[1])
 
 
 @pytest.mark.slow

@@ -14,8 +14,9 @@ import numpy as np
 from scipy import stats
 
 from qddot.algorithms.regressor import INERTIAL
-from qddot.errors import InputError
+from qddot.errors import ConvergenceError, InputError
 from qddot.identify.checks.verdict import Concern, Verdict
+from qddot.identify.load_faults import best_reason, reasons
 from qddot.identify.physical.consistent import Consistent, consistent
 from qddot.identify.physical.pseudo_inertia import congruence, pseudo_inertia
 from qddot.identify.regression.base import base_parameters
@@ -67,13 +68,19 @@ class Payload:
         return Inertia.from_ten_vector([float(x) for x in self.parameters])
 
     def __str__(self) -> str:
-        rows = zip(INERTIAL, self.parameters, self.deviations, self.intervals, self.identified)
-        lines = [
-            f"{name:>4} {value: .6f}  " + (f"+- {std:.2g}  [{low:.4g}, {high:.4g}]" if seen else "not identified")
-            for name, value, std, (low, high), seen in rows
-        ]
+        lines = [f"load on {self.frame!r} (kg, kg m, kg m^2)"]
+        for name, value, std, (low, high), seen in zip(
+            INERTIAL, self.parameters, self.deviations, self.intervals, self.identified & self.verdict.identified
+        ):
+            if not seen:
+                known = "not identified"
+            elif low <= value <= high:
+                known = f"+- {std:.2g}  [{low:.4g}, {high:.4g}]"
+            else:
+                known = f"[{low:.4g}, {high:.4g}] by torques alone, which no body has"
+            lines.append(f"{name:>4} {value: .6f}  {known}")
         doubts = [] if self.verdict and not self.verdict.concerns else [str(self.verdict)]
-        return "\n".join([f"load on {self.frame!r} (kg, kg m, kg m^2)", *lines, *([self.reason] if self.reason else []), *doubts])
+        return "\n".join([*lines, *([self.reason] if self.reason else []), *doubts])
 
 
 def payload(
@@ -124,8 +131,10 @@ def payload(
         arm, load = len(independent), [np.zeros((*own[0].shape[:2], 10)), Y]
         Y = np.vstack([np.concatenate(both, axis=-1) for both in zip(own, load)])
         tau = np.vstack([one.filtered(one.samples.tau) for one in (alone, run)])
-    X, y = weighted(Y, tau)
-    X, y = beyond(X[:, :arm], X[:, arm:]), beyond(X[:, :arm], y)
+    weight = weights(Y, tau)
+    X, y = (Y * weight[:, None]).reshape(-1, Y.shape[-1]), (tau * weight).ravel()
+    own, X = X[:, :arm], beyond(X[:, :arm], X[:, arm:])
+    y = beyond(own, y)
     scale = LOAD_SIZE ** np.array([0, 1, 1, 1, 2, 2, 2, 2, 2, 2])  # so that a mass and a moment compare
     R = np.asarray(np.linalg.qr(np.column_stack([X, y]), mode="r"))
     _, s, Vt = np.linalg.svd(R[:, :-1] / scale, full_matrices=True)
@@ -136,10 +145,32 @@ def payload(
     unseen = np.linalg.norm(Vt[rank:], axis=0) > 1e-6
     covariance, freedom = block_covariance(X / scale, y - X @ ls, half, tau.shape[1], arm)
     deviations = np.where(unseen, np.inf, np.sqrt(np.diagonal(covariance)) / scale)
-    if prior is None:
-        prior = ball(ls, deviations, unseen, frame)
+    joints, left = tau.shape[1], y - X @ ls
+    missed, verdict = lasting(left, joints) / float(np.linalg.norm(X @ ls)), Verdict()
+    if missed >= LOAD_MISSED:
+
+        def tried(columns: np.ndarray) -> tuple[np.ndarray, float]:
+            new = run.filtered(columns)
+            rows = np.zeros((len(tau), *new.shape[1:]))
+            rows[len(tau) - len(new) :] = new
+            Z = beyond(own, (rows * weight[:, None]).reshape(len(y), -1))
+            size = np.linalg.norm(Z, axis=0)
+            size[size == 0] = 1.0
+            numbers = np.linalg.lstsq(Z / size, y, rcond=1e-9)[0] / size
+            return numbers, lasting(y - Z @ numbers, joints)
+
+        known = run.signals
+        others = None if known is None else reasons(robot, known, frame, lambda at: load_regressor(robot, *run.motion, at))
+        reason = None if others is None else best_reason(others, tried, lasting(left, joints))
+        verdict = doubtful(missed, unloaded is None, reason)
     names = [f"{frame}.{name}" for name in INERTIAL]
-    fit = consistent(R[:, :-1], R[:, -1], names, np.array(prior.ten_vector(), float), margin=1e-6)
+    try:
+        prior = ball(ls, deviations, unseen, frame) if prior is None else prior
+        fit = consistent(R[:, :-1], R[:, -1], names, np.array(prior.ten_vector(), float), margin=1e-6)
+    except (InputError, ConvergenceError) as error:
+        if verdict:
+            raise
+        raise type(error)(f"no body fits these torques on {frame!r}. {verdict.concerns[0]}") from error
     size = sizes(fit.parameters)
     identified = deviations < size
     reach = stats.t.ppf((1 + confidence) / 2, freedom) * deviations
@@ -152,24 +183,28 @@ def payload(
         identified=identified,
         reason=why_not(identified, bool(np.any(X[:, 4:]))),
         fit=fit,
-        verdict=trusted(X @ ls, y - X @ ls, tau.shape[1], unloaded is None),
+        verdict=verdict,
     )
 
 
-def trusted(shown: np.ndarray, left: np.ndarray, joints: int, predicted: bool) -> Verdict:
-    """Verdict on a load, by torques it leaves beside those it explains (rows of all joints in turn, in units of their noise).
+def lasting(left: np.ndarray, joints: int) -> float:
+    """Norm of torques that are no noise (rows of all joints in turn, in units of their noise).
 
     White noise changes sign from sample to sample; what an arm that is known wrongly leaves goes on for a while, and passes for a
     part of the load.
     """
-    left, shown = (x.reshape(-1, joints) for x in (left, shown))
+    left = left.reshape(-1, joints)
     noise = np.sum(np.diff(left, axis=0) ** 2) / 2  # of what does not go on; about all of white noise
-    missed = np.sqrt(max(float(np.sum(left**2)) - noise, 0.0) / float(np.sum(shown**2)))
-    if missed < LOAD_MISSED:
-        return Verdict()
+    return float(np.sqrt(max(float(np.sum(left**2)) - noise, 0.0)))
+
+
+def doubtful(missed: float, predicted: bool, reason: tuple[str, str] | None) -> Verdict:
+    """Verdict on a load that leaves such a part of the torques it makes, and the reason if one is known."""
+    text = f"{missed:.0%} of the torques that the load makes remain and are no noise (at most {LOAD_MISSED:.0%}): "
+    if reason is not None:
+        return Verdict((Concern(reason[0], f"{text}{reason[1]}"),))
     fix = "identify the arm first, or give a log without the load (unloaded=)" if predicted else "are both logs of the same arm?"
-    text = f"{missed:.0%} of the torques that the load makes remain and are no noise (at most {LOAD_MISSED:.0%}): the arm's own "
-    return Verdict((Concern("torques of a load", f"{text}torques are not those that were taken off; {fix}"),))
+    return Verdict((Concern("torques of a load", f"{text}the arm's own torques are not those that were taken off; {fix}"),))
 
 
 def beyond(A: np.ndarray, X: np.ndarray) -> np.ndarray:
@@ -201,14 +236,13 @@ def carrier(robot: Robot, frame: str) -> tuple[int, np.ndarray]:
     return place, congruence(np.linalg.solve(link, robot.transform(at, frame)))
 
 
-def weighted(Y: np.ndarray, tau: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(X, y): rows (N nv, 10) and (N nv,), each joint divided by the deviation of its error in an unweighted fit."""
+def weights(Y: np.ndarray, tau: np.ndarray) -> np.ndarray:
+    """One over the deviation of each joint's error (nv,) in an unweighted fit."""
     flat = Y.reshape(-1, Y.shape[-1])
     error = (tau.ravel() - flat @ np.linalg.lstsq(flat, tau.ravel(), rcond=1e-10)[0]).reshape(tau.shape)
     deviation = np.sqrt((error**2).mean(axis=0))
     floor = 1e-9 * (np.sqrt((tau**2).mean()) or 1.0)  # where there is no noise, all joints weigh the same
-    weight = 1 / np.maximum(deviation, max(floor, 1e-3 * deviation.max()))
-    return (Y * weight[:, None]).reshape(-1, Y.shape[-1]), (tau * weight).ravel()
+    return 1 / np.maximum(deviation, max(floor, 1e-3 * deviation.max()))
 
 
 def block_covariance(X: np.ndarray, error: np.ndarray, half: np.ndarray, joints: int, arm: int) -> tuple[np.ndarray, int]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from qddot.errors import InputError
 from qddot.identify.regression.reduction import Samples
-from qddot.identify.regression.signals import prepare
+from qddot.identify.regression.signals import Signals, prepare
 from qddot.logs.log import Log
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ class Moved(NamedTuple):
 
     samples: Samples
     filtered: Callable[[np.ndarray], np.ndarray]
+    signals: Signals | None = None  # of a log
 
     @property
     def motion(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -36,7 +37,7 @@ def moved(robot: Robot, recorded: Recorded, cutoff: float | None = None) -> Move
     if isinstance(recorded, Log):
         recorded = recorded.of(robot)
         signals = prepare(recorded, cutoff)
-        return Moved(Samples(signals.q, signals.qd, signals.qdd, signals.tau_raw), signals.decimated)
+        return Moved(Samples(signals.q, signals.qd, signals.qdd, signals.tau_raw), signals.decimated, signals)
     arrays = Samples(*(np.atleast_2d(np.asarray(x, float)) for x in recorded))
     for name, array in zip(Samples._fields, arrays):
         if array.shape != (len(arrays.q), robot.nq if name == "q" else robot.nv):

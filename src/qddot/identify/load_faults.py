@@ -1,0 +1,64 @@
+"""Reasons why torques do not fit a load: they come late, the load was taken up on the way, it sits on another link.
+
+Each is fitted in the place of the load, or beside it, and the one that leaves least of what is no noise is named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from qddot.identify.checks.sensor_faults import told_delay
+from qddot.identify.regression.signals import Signals
+from qddot.thresholds import LOAD_CHANGES, MOST_OF_IT
+
+if TYPE_CHECKING:
+    from qddot.robot import Robot
+
+
+class Reason(NamedTuple):
+    """An alternative to a load that is there all along."""
+
+    code: str
+    columns: np.ndarray  # (N, nv, d): what multiplies its numbers, at the log's samples
+    text: Callable[[np.ndarray], str]  # of its numbers (d,)
+
+
+def reasons(robot: Robot, signals: Signals, frame: str, columns: Callable[[str], np.ndarray]) -> Iterator[Reason]:
+    """Alternatives to a load on a frame; `columns(frame)` are those of a load on any (N, nv, 10)."""
+    Y, nv = columns(frame), robot.nv
+    slope = np.concatenate([np.gradient(signals.tau[s], 1 / signals.rate, axis=0) for s in signals.segments])
+    late = -slope[..., None]
+    yield Reason("delay", np.concatenate([late, Y], axis=-1), lambda x: f"torques are {told_delay(x[0])}")
+    for j, joint in enumerate(robot.joint_names):
+        only = late * np.eye(nv)[j][:, None]
+        yield Reason(
+            "delay", np.concatenate([only, Y], axis=-1), lambda x, joint=joint: f"torques of {joint} are {told_delay(x[0])}"
+        )
+    for time in np.linspace(signals.t[0], signals.t[-1], LOAD_CHANGES + 2)[1:-1]:
+        after = Y * (signals.t > time)[:, None, None]
+        yield Reason("load", np.concatenate([Y - after, after], axis=-1), lambda x, time=time: changed(time, x[0], x[10]))
+    for link in reversed(robot.body_names):  # of links that explain the same, the outer one carries loads
+        other = columns(link)
+        if np.any(other):
+            yield Reason("frame", other, lambda x, link=link: f"the load sits on {link!r}, not on {frame!r}")
+
+
+def changed(time: float, before: float, after: float) -> str:
+    return f"the load changes at t = {time:.3g} s, from {before:.2f} to {after:.2f} kg"
+
+
+def best_reason(
+    found: Iterator[Reason], fitted: Callable[[np.ndarray], tuple[np.ndarray, float]], unexplained: float
+) -> tuple[str, str] | None:
+    """Code and words of the reason that explains most of the square of what is unexplained, if that is most of it; of those that do
+    nearly as well, the first. `fitted(columns)` returns its numbers and what it leaves unexplained."""
+    best, most = None, MOST_OF_IT
+    for reason in found:
+        numbers, left = fitted(reason.columns)
+        share = 1 - (left / unexplained) ** 2
+        if share > most + (0.02 if best else 0.0):
+            best, most = (reason.code, reason.text(numbers)), share
+    return None if best is None else (best[0], f"{best[1]}: that explains {most:.0%} of it")
