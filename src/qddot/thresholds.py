@@ -282,6 +282,7 @@ VALIDATION_NOTICEABLE = 0.04  # of the torques: less is no harm, however good th
 LOAD_SIZE = 0.1  # m: size of a load, by which moments of different order are compared
 LOAD_RADIUS = 0.05  # m: radius of the ball that stands for a load where the motion does not show more of it
 LOAD_CHANGES = 24  # times at which a load may have changed, evenly over a log: a twenty-fifth of it is as near as need be
+LOAD_AS_WELL = 0.02  # of what is unexplained: a reason that explains so little more is no better than a simpler one
 LOAD_MISSED = 0.1  # of the torques that a load makes: where more remains, its ten numbers hold some of the arm
 
 # Output error ---------------------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ import numpy as np
 
 from qddot.identify.checks.sensor_faults import told_delay
 from qddot.identify.regression.signals import Signals
-from qddot.thresholds import LOAD_CHANGES, MOST_OF_IT
+from qddot.thresholds import LOAD_AS_WELL, LOAD_CHANGES, MOST_OF_IT
 
 if TYPE_CHECKING:
     from qddot.robot import Robot
@@ -59,6 +59,6 @@ def best_reason(
     for reason in found:
         numbers, left = fitted(reason.columns)
         share = 1 - (left / unexplained) ** 2
-        if share > most + (0.02 if best else 0.0):
+        if share > most + (LOAD_AS_WELL if best else 0.0):
             best, most = (reason.code, reason.text(numbers)), share
     return None if best is None else (best[0], f"{best[1]}: that explains {most:.0%} of it")
