@@ -146,7 +146,7 @@ def payload(
     covariance, freedom = block_covariance(X / scale, y - X @ ls, half, tau.shape[1], arm)
     deviations = np.where(unseen, np.inf, np.sqrt(np.diagonal(covariance)) / scale)
     joints, left = tau.shape[1], y - X @ ls
-    missed, verdict = lasting(left, joints) / float(np.linalg.norm(X @ ls)), Verdict()
+    missed, verdict, reason = lasting(left, joints) / float(np.linalg.norm(X @ ls)), Verdict(), None
     if missed >= LOAD_MISSED:
 
         def tried(columns: np.ndarray) -> tuple[np.ndarray, float]:
@@ -168,7 +168,7 @@ def payload(
         prior = ball(ls, deviations, unseen, frame) if prior is None else prior
         fit = consistent(R[:, :-1], R[:, -1], names, np.array(prior.ten_vector(), float), margin=1e-6)
     except (InputError, ConvergenceError) as error:
-        if verdict:
+        if reason is None:
             raise
         raise type(error)(f"no body fits these torques on {frame!r}. {verdict.concerns[0]}") from error
     size = sizes(fit.parameters)
