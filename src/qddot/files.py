@@ -26,12 +26,8 @@ class TooLargeError(OSError):
 
 
 class Limit:
-    """A number that protects a reader, unless an environment variable gives another.
-
-    Args:
-        variable: its name.
-        default: where it is not set, or no positive whole number.
-    """
+    """A number that protects a reader, unless an environment variable gives another. `variable`: its name; `default`: where it is
+    not set, or no positive whole number."""
 
     def __init__(self, variable: str, default: int) -> None:
         self.variable, self.default = variable, default

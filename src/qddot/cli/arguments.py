@@ -68,11 +68,7 @@ class QuantityName(click.ParamType):
 
 
 class Numbers(click.ParamType):
-    """Numbers between commas, such as `0.1,pi/2,-3`.
-
-    Args:
-        example: how it may look; with `size`, as many numbers as are needed.
-    """
+    """Numbers between commas, such as `0.1,pi/2,-3`. `example`: how it may look; with `size`, as many numbers as are needed."""
 
     name = "numbers"
 

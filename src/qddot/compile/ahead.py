@@ -60,11 +60,8 @@ class One:
 
 
 class Ahead:
-    """A step that goes on from its own end.
-
-    Args:
-        kernel: of a step: its first inputs are a state, its outputs that after it, in the same order, and margins.
-    """
+    """A step that goes on from its own end. `kernel`: of a step: its first inputs are a state, its outputs that after it, in the
+    same order, and margins."""
 
     def __init__(self, kernel: Kernel) -> None:
         program = kernel.program

@@ -51,11 +51,8 @@ def holder(name: str) -> type:
 
 
 class Waiting:
-    """Makes functions that call ordinary methods of an object until they become others.
-
-    Args:
-        methods: by name, as the class has them.
-    """
+    """Makes functions that call ordinary methods of an object until they become others. `methods`: by name, as the class has
+    them."""
 
     def __init__(self, methods: Mapping[str, Callable]) -> None:
         here = methods.items() if sys.implementation.name == "cpython" else ()  # elsewhere functions are others

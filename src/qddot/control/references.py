@@ -53,12 +53,8 @@ class Hold:
 
 
 class RestToRest:
-    """A straight line in the joints' positions, along which a polynomial s(t / duration) goes from 0 to 1.
-
-    Args:
-        start, end: positions (n,).
-        duration: s.
-    """
+    """A straight line in the joints' positions, along which a polynomial s(t / duration) goes from 0 to 1. `start`, `end`:
+    positions (n,); `duration`: s."""
 
     order: ClassVar[int]  # of the last derivative that is given
     steepest: ClassVar[float]  # largest value of that derivative, for a duration of 1 s

@@ -26,12 +26,8 @@ UNITS = {
 
 
 class Files(Reach):
-    """The files in reach of a xacro description, and what is in them.
-
-    Args:
-        source: the description.
-        packages: folders of packages, by name, besides those that are found above or beside the description.
-    """
+    """The files in reach of a xacro description, and what is in them. `source`: the description; `packages`: folders of packages,
+    by name, besides those that are found above or beside the description."""
 
     def __init__(self, source: Description, packages: Mapping[str, Any] | None = None) -> None:
         super().__init__(source.path, packages)

@@ -18,12 +18,7 @@ PIECES = re.compile(r"(?P<escape>\$\$+[{(])|\$\{(?P<expression>[^}]*)\}|\$\((?P<
 
 
 class Texts:
-    """Replaces what stands in texts.
-
-    Args:
-        files: in reach of the description.
-        given: values of arguments, by the caller.
-    """
+    """Replaces what stands in texts. `files`: in reach of the description; `given`: values of arguments, by the caller."""
 
     def __init__(self, files: Files, given: dict[str, str]) -> None:
         self.files, self.given = files, given

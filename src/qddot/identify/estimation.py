@@ -34,12 +34,8 @@ class Estimated(NamedTuple):
 
 
 def estimated(base: Base, record: Record, method: str, how: Mapping[str, Any], progress: bool | None = False) -> Estimated:
-    """The base parameters by one method. Where friction grows with the load, again and again: with the load of the robot found,
-    not of the one described.
-
-    Raises:
-        ConvergenceError: the load that a robot makes is never the one it was found with.
-    """
+    """The base parameters by one method. Where friction grows with the load, again and again: with the load of the robot found, not
+    of the one described. Raises ConvergenceError: the load that a robot makes is never the one it was found with."""
     found = with_this_load(base, record, method, how, progress)
     for _ in range(LOAD_ROUNDS if base.parameter_set.is_loaded else 0):
         before = found.estimate.theta

@@ -98,11 +98,7 @@ def fitted(where: Device, source_of: Callable[[Shape], Source], shape: Shape) ->
 
 
 class DeviceKernel(Launcher):
-    """The kernel of a program, for batches of any size.
-
-    Args:
-        shape: without a number of registers, as many as do it good.
-    """
+    """The kernel of a program, for batches of any size. `shape`: without a number of registers, as many as do it good."""
 
     def __init__(self, program: Program, dtype: np.dtype, where: Device, shape: Shape = IN_ROWS) -> None:
         super().__init__(program, where, lambda shape: source(program, REALS[dtype.itemsize], shape), shape)

@@ -117,26 +117,19 @@ class Chart:
 
 @dataclass(frozen=True, eq=False)
 class NonlinearFit:
-    """Parameters that a search over consistent links found.
+    """Parameters that a search over consistent links found."""
 
-    Attributes:
-        names: of the parameters.
-        parameters: pi (p,), every link of it consistent.
-        deviations: standard deviations (p,) from the Jacobian at the solution; inf where the residuals leave a parameter open, 0
-            where it was not free.
-        residual, start_residual: norms at the solution and at the start.
-        evaluations: of the residuals, without those for numerical derivatives.
-        residuals: at the solution (k,).
-        J, G: there, derivatives of the residuals (k, f) and of pi (p, f) with respect to the free coordinates (f,).
-    """
-
-    names: tuple[str, ...]
-    parameters: np.ndarray
+    names: tuple[str, ...]  # of the parameters
+    parameters: np.ndarray  # pi (p,), every link of it consistent
+    # standard deviations (p,) from the Jacobian at the solution; inf where the residuals leave a parameter open, 0 where it was not
+    # free
     deviations: np.ndarray
+    # residual, start_residual: norms at the solution and at the start
     residual: float
     start_residual: float
-    evaluations: int
-    residuals: np.ndarray
+    evaluations: int  # of the residuals, without those for numerical derivatives
+    residuals: np.ndarray  # at the solution (k,)
+    # J, G: there, derivatives of the residuals (k, f) and of pi (p, f) with respect to the free coordinates (f,)
     J: np.ndarray
     G: np.ndarray
 

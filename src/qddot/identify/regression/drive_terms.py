@@ -44,10 +44,7 @@ Column = Callable[[Motion], np.ndarray]
 
 def drive_columns(asked: Mapping[str, Any], joint: str, j: int, width: float) -> Iterator[tuple[str, Column]]:
     """Each constant of joint j's friction, spring and harmonics that is asked of `ParameterSet.of`, and what it multiplies.
-
-    Args:
-        width: the smoothing velocity of dry friction; 0: a sign.
-    """
+    `width`: the smoothing velocity of dry friction; 0: a sign."""
     for law in asked_laws(asked, width):
         for constant, _ in law.constants(law):
             yield constant, friction_column(law, constant, j)

@@ -37,12 +37,8 @@ class Term(NamedTuple):
 
 
 class Coefficients:
-    """Makes terms of polynomials `{monomial: number}` in letters that `letter` shows.
-
-    Args:
-        letter: number of a letter -> node.
-        generators: all letters, by whose names factors are ordered: masses, inertias, gravity, then the rest as they come.
-    """
+    """Makes terms of polynomials `{monomial: number}` in letters that `letter` shows. `letter`: number of a letter -> node;
+    `generators`: all letters, by whose names factors are ordered: masses, inertias, gravity, then the rest as they come."""
 
     def __init__(self, letter: Callable[[int], Node], generators: Sequence[Generator]) -> None:
         self.letter, self.generators = letter, generators
