@@ -99,7 +99,9 @@ class Reading:
         arrays = {"t": (raw.pop("t") - self.start) * self.time}
         for name, value in raw.items():
             arrays[name] = mapped(value, self.to_si[name])
-        arrays["q"] = self._unwound(arrays["q"], table.file, findings) + self.offsets
+        arrays["q"] = self._unwound(arrays["q"], table.file, findings)
+        if self.offsets.any():
+            arrays["q"] = arrays["q"] + self.offsets
         if "temperature" in arrays:
             arrays["temperature"] = arrays["temperature"] + self.zero_warmth
         return arrays, findings
@@ -110,7 +112,7 @@ class Reading:
         Only of joints that otherwise move by less than a quarter of a turn from sample to sample, so that a jump is plain.
         """
         before = q[:1] if self.position is None else self.position
-        if np.all(np.abs(np.diff(q, axis=0, prepend=before)) < np.pi / 2):
+        if all(np.all(np.abs(steps) < np.pi / 2) for steps in (q[0] - before, np.diff(q, axis=0))):
             self.position = q[-1:]
             return q
         unwound = np.unwrap(np.concatenate([before, q]), axis=0)
@@ -139,7 +141,7 @@ class Reading:
         if "current" in raw:
             raw["tau"] = raw.pop("current")
         if "t" in raw:
-            raw["t"] = self._time(self.layout.take(table, "t"))
+            raw["t"] = self._time(raw["t"])
         if "rate" in self.options and ("t" not in raw or shared(raw["t"]) > ROUNDED_STAMPS):
             if "t" in raw:
                 findings.append(Finding("assumed", "time", "stamps are rounded: rows are counted instead, at the rate told"))
@@ -181,18 +183,18 @@ class Reading:
 
     def _sound(self, table: Table, raw: dict[str, np.ndarray], findings: list[Finding]) -> dict[str, np.ndarray]:
         """Refuses rows that are no samples; with `repair` leaves them out and says so."""
-        t = raw["t"]
+        t, latest = raw["t"], -np.inf if self.last is None else self.last
+        finite = all(np.isfinite(value).all() for value in raw.values())
+        if finite and not table.faults and t[0] > latest and np.all(np.diff(t) > 0):
+            self.last = float(t[-1])
+            return raw
         faults = {row - table.row: why for row, why in table.faults.items()}
         for name, value in raw.items():
             for i in np.flatnonzero(~np.isfinite(value).reshape(len(t), -1).all(axis=1)):
                 faults.setdefault(int(i), self._which(table, name, int(i)))
-        latest = -np.inf if self.last is None else self.last
         ahead = np.concatenate([[latest], np.maximum.accumulate(np.where(np.isfinite(t), t, -np.inf))[:-1]]).clip(latest)
         for i in np.flatnonzero(t <= ahead):
             faults.setdefault(int(i), f"t not increasing: {t[i]:.10g} after {ahead[i]:.10g}")
-        if not faults:
-            self.last = float(t[-1])
-            return raw
         first = min(faults)
         if not self.hints.repair:
             more = f"; {len(faults) - 1} more such rows" if len(faults) > 1 else ""
@@ -369,7 +371,9 @@ def strange_units(group: Group) -> str:
 def mapped(x: np.ndarray, by: np.ndarray) -> np.ndarray:
     """Each row of x (N, n) under a matrix (n, n)."""
     diagonal = np.diag(by)
-    return x * diagonal if np.array_equal(by, np.diag(diagonal)) else np.einsum("ij,kj->ki", by, x)
+    if not np.array_equal(by, np.diag(diagonal)):
+        return np.einsum("ij,kj->ki", by, x, order="F")
+    return x if np.all(diagonal == 1) else x * diagonal
 
 
 def matrix(given: ArrayLike | None, n: int, name: str) -> np.ndarray:

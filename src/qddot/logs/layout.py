@@ -72,7 +72,7 @@ class Layout:
     findings: tuple[Finding, ...]
 
     def take(self, table: Table, quantity: str) -> np.ndarray:
-        """The samples (N, k) of a quantity."""
+        """The samples (N, k) of a quantity, column by column in memory, as everything that looks at channels wants them."""
         columns = []
         for name, at in self.groups[quantity].members:
             if name not in table.columns:
@@ -82,7 +82,8 @@ class Layout:
                 )
             column = table.columns[name]
             columns.append(column if at is None else column[:, at])
-        return np.column_stack(columns)
+        found = np.empty((len(columns[0]), len(columns)), np.result_type(*columns), order="F")
+        return np.stack(columns, axis=1, out=found)
 
     def units(self, quantity: str) -> list[Unit | None]:
         """Unit of each column by its name; None where it tells none."""

@@ -74,9 +74,7 @@ class Log:
         for name in ("t", *OF_JOINTS):
             value = getattr(self, name)
             if value is not None or name in ("t", "q", "tau"):
-                array = real_array(name, value)
-                array.setflags(write=False)
-                object.__setattr__(self, name, array)
+                object.__setattr__(self, name, value if is_kept(value) else kept(real_array(name, value)))
         self._check()
         if not self.joint_names:
             object.__setattr__(self, "joint_names", tuple(f"joint{i + 1}" for i in range(self.n)))
@@ -155,7 +153,14 @@ class Log:
         if len(parts) > 11:
             findings.append(Finding("warning", "gap", f"{table.file}: {len(parts) - 11} more such gaps"))
         names = (PurePath(table.file).name,) * len(parts)
+        arrays = {name: kept(array) for name, array in arrays.items()}
         return Log(**arrays, joint_names=reading.joint_names, segments=parts, findings=tuple(findings), recordings=names)
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        self.__dict__.update(state)
+        for array in (state[name] for name in ("t", *OF_JOINTS)):
+            if isinstance(array, np.ndarray):
+                array.setflags(write=False)  # which a pickle does not know
 
     def of(self, robot: Robot) -> Log:
         """The columns of the robot's joints in the robot's order, by name where both have names, and said.
@@ -260,6 +265,22 @@ class Log:
     def resampled(self, rate: float) -> Log:
         """Return the motion at `rate` samples a second: low-passed where it gets slower, cubic splines between samples."""
         return resampled(self, rate)
+
+
+def kept(array: np.ndarray) -> np.ndarray:
+    """An array as logs keep them: nobody writes to it, and channels (columns) lie in one piece each, so that going through one costs
+    no more than its numbers."""
+    array = np.asfortranarray(array)
+    array.setflags(write=False)
+    return array
+
+
+def is_kept(value: object) -> bool:
+    """Whether this is such an array already, or some rows of one: then it need not be copied."""
+    if not isinstance(value, np.ndarray) or value.dtype != float or value.flags.writeable:
+        return False
+    whole = value if value.base is None else value.base
+    return isinstance(whole, np.ndarray) and whole.flags.f_contiguous and not whole.flags.writeable
 
 
 def between_pauses(t: np.ndarray) -> tuple[slice, ...]:
@@ -368,7 +389,7 @@ def concatenated(logs: Sequence[Log]) -> Log:
     for name in ("t", *OF_JOINTS):
         values = [getattr(log, name) for log in logs]
         if all(value is not None for value in values):
-            arrays[name] = np.concatenate(values)
+            arrays[name] = kept(np.concatenate(values))
     parts, start = [], 0
     for log in logs:
         parts += [slice(s.start + start, s.stop + start) for s in log.segments]

@@ -17,7 +17,7 @@ import numpy as np
 
 from qddot.identify.regression.estimators import Estimate, solve
 from qddot.identify.regression.reduction import Factors
-from qddot.identify.regression.triangles import Triangles, merge
+from qddot.identify.regression.triangles import Triangles, tree
 from qddot.thresholds import INDEPENDENT
 
 
@@ -27,7 +27,7 @@ def disagreement(estimate: Estimate, columns: list[np.ndarray], one: Factors, ot
     counts = [INDEPENDENT * float(f.rows.sum()) for f in (one, other)]
     r = estimate.base.rank
     apart = sum(unexplained(estimate, columns, R) for R in both)
-    together = unexplained(estimate, columns, merge(both[0], both[1]))
+    together = unexplained(estimate, columns, tree(both))
     freedom = sum(max(count - r, 0.0) for count in counts)
     if freedom <= r or apart <= 0:
         return 1.0  # too short to tell

@@ -1,8 +1,8 @@
 """From any number of samples to triangular factors: for each joint and each block of time the R of `[X | tau] = Q R`.
 
 R is all that least squares needs, in any weighting of the joints and any choice of the blocks, and its size does not depend on the
-length of the log. A block is cut into strips; a strip becomes an R; the R of a block are merged pairwise, always in the same order,
-whoever computed them: so threads and a cluster give the same bits as a loop.
+length of the log. A block is cut into strips; the rows of a strip, few as they are after the filter, or their R are merged with the
+next pairwise, always in the same order, whoever computed them: so threads and a cluster give the same bits as a loop.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from qddot.compile.threads import thread_count
 from qddot.errors import InputError
 from qddot.identify.regression.base import Base
 from qddot.identify.regression.drive_terms import Column, Motion, is_smooth
-from qddot.identify.regression.triangles import CHUNK, Tree, Triangles, merge, tree, triangle
+from qddot.identify.regression.triangles import CHUNK, Tree, Triangles, condensed, merge, tree, triangle
 from qddot.thresholds import HAMPEL, MOST_BLOCKS
 
 ENGINES = ("serial", "threads", "dask")
@@ -240,7 +240,7 @@ Robust = tuple[np.ndarray, np.ndarray]
 
 
 class Strip(NamedTuple):
-    """Factors of a strip, or of several: samples, rows of each joint that count (nv,), and R of each joint."""
+    """Factors of a strip, or of several: samples, rows of each joint that count (nv,), and what has the R of each joint."""
 
     count: int
     rows: np.ndarray
@@ -256,7 +256,7 @@ def factors_of(rows: Rows, piece: Piece, robust: Robust | None) -> Strip:
             theta, sigma = robust
             residual = A[:, -1] - A[:, :-1] @ theta[rows.columns[j]]
             A = A * np.sqrt(hampel(residual / sigma[j]))[:, None]
-        found.append(triangle(A))
+        found.append(condensed(A))
     return Strip(len(moving), moving.sum(axis=0), found)
 
 
@@ -307,7 +307,8 @@ def reduce(
         raise InputError("there is nothing to identify from: the log has no samples")
     found.append(Strip(count, some, pending.result()))
     counts, each, R = zip(*found)
-    return Factors(base, rows.columns, list(R), np.array(counts), np.array(each))
+    triangles = [[triangle(A) for A in one] for one in R]
+    return Factors(base, rows.columns, triangles, np.array(counts), np.array(each))
 
 
 def noted(pieces: Iterable[tuple[int, Piece]], numbers: deque[int]) -> Iterator[Piece]:

@@ -19,7 +19,7 @@ from scipy.ndimage import maximum_filter1d, minimum_filter1d
 from qddot.arguments import positive_number, word
 from qddot.errors import InputError
 from qddot.identify.regression.filter_choice import Velocity, chosen_acceleration, chosen_cutoff, chosen_velocity, evened
-from qddot.logs.lowpass import LowPass, convolved
+from qddot.logs.lowpass import LowPass, convolved, convolved_by
 from qddot.logs.resample import is_uniform
 from qddot.logs.spectrum import densities, noise_floor
 from qddot.logs.spikes import Despiked, without_spikes
@@ -330,13 +330,12 @@ def filtered(
     qdd: np.ndarray | None,
 ) -> tuple[np.ndarray, ...]:
     """t, q, qd, qdd, tau where the kernels lie within the segment; accelerations are the log's, if `qdd` is given."""
-    edge = low_pass.half + 4
-    flat, inner = low_pass.flat, slice(4, len(q) - 4)
-    if velocity == "measured" and qd is not None:
-        first, second = convolved(qd[inner], flat), convolved(qd, low_pass.flat_slope)
-    else:
-        first, second = convolved(q, low_pass.flat_slope), convolved(q, low_pass.flat_curvature)
-    if qdd is not None:
-        second = convolved(qdd[inner], flat)
+    edge, flat = low_pass.half + 4, np.pad(low_pass.flat, 4)
     kept = slice(edge, len(q) - edge)
-    return t[kept], convolved(q[inner], flat), first, second, tau[kept]
+    if velocity == "measured" and qd is not None:
+        smooth, (first, second) = convolved(q, flat), convolved_by(qd, [flat, low_pass.flat_slope])
+    else:
+        smooth, first, second = convolved_by(q, [flat, low_pass.flat_slope, low_pass.flat_curvature])
+    if qdd is not None:
+        second = convolved(qdd, flat)
+    return t[kept], smooth, first, second, tau[kept]

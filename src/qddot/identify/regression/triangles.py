@@ -1,4 +1,7 @@
-"""Triangular factors: the R of tall matrices, and how those of strips are merged, always in the same order."""
+"""Triangular factors: the R of tall matrices, and how those of strips are merged, always in the same order.
+
+Rows wait until there are a few times as many as columns, and become an R then: one factorisation for many strips, and the same R.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +13,12 @@ from scipy.linalg import lapack
 from qddot.errors import InputError
 
 CHUNK = 1024  # rows that become part of an R at a time
+TALL = 4  # rows a column, beyond which a matrix is factored: a third more work than to factor all at once
 
 Triangles = list[np.ndarray]
 """One a joint."""
+Matrices = list[np.ndarray]
+"""One matrix a joint that has the R of all rows so far: those, or an R and some."""
 
 
 def triangle(A: np.ndarray) -> np.ndarray:
@@ -35,33 +41,40 @@ def factored(*parts: np.ndarray) -> np.ndarray:
     return R * np.where(np.diagonal(R) < 0, -1.0, 1.0)[: len(R), None]
 
 
+def condensed(*parts: np.ndarray) -> np.ndarray:
+    """Rows (M, n) that stand for matrices on top of each other: all of them, or their R where they are many."""
+    many = sum(map(len, parts)) > TALL * parts[0].shape[1]
+    return triangle(np.concatenate(parts)) if many else np.concatenate(parts)
+
+
 class Tree:
-    """Merges triangles as they come, like a binary counter: equal numbers of strips with each other, the earlier on top."""
+    """Merges rows as they come, like a binary counter: equal numbers of strips with each other, the earlier on top."""
 
     def __init__(self) -> None:
-        self._waiting: list[tuple[int, Triangles]] = []
+        self._waiting: list[tuple[int, Matrices]] = []
 
-    def add(self, triangles: Triangles) -> None:
+    def add(self, rows: Matrices) -> None:
         level = 0
         while self._waiting and self._waiting[-1][0] == level:
-            triangles = merge(self._waiting.pop()[1], triangles)
+            rows = merge(self._waiting.pop()[1], rows)
             level += 1
-        self._waiting.append((level, triangles))
+        self._waiting.append((level, rows))
 
-    def result(self) -> Triangles:
-        triangles = self._waiting.pop()[1]
+    def result(self) -> Matrices:
+        rows = self._waiting.pop()[1]
         while self._waiting:
-            triangles = merge(self._waiting.pop()[1], triangles)
-        return triangles
+            rows = merge(self._waiting.pop()[1], rows)
+        return rows
 
 
-def merge(one: Triangles, other: Triangles) -> Triangles:
-    """R of both, joint by joint."""
-    return [factored(*pair) for pair in zip(one, other)]
+def merge(one: Matrices, other: Matrices) -> Matrices:
+    """Rows that stand for both, joint by joint."""
+    return [condensed(*pair) for pair in zip(one, other)]
 
 
-def tree(all_triangles: Iterable[Triangles]) -> Triangles:
+def tree(all_rows: Iterable[Matrices]) -> Triangles:
+    """R of all rows, joint by joint."""
     found = Tree()
-    for triangles in all_triangles:
-        found.add(triangles)
-    return found.result()
+    for rows in all_rows:
+        found.add(rows)
+    return [triangle(rows) for rows in found.result()]
