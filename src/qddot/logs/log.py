@@ -268,8 +268,8 @@ class Log:
 
 
 def kept(array: np.ndarray) -> np.ndarray:
-    """An array as logs keep them: nobody writes to it, and channels (columns) lie in one piece each, so that going through one costs
-    no more than its numbers."""
+    """An array as logs keep them: nobody writes to it, and channels, its columns, lie in one piece each, so that to go through one
+    costs no more than its numbers."""
     array = np.asfortranarray(array)
     array.setflags(write=False)
     return array

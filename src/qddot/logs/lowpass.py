@@ -19,7 +19,6 @@ from qddot.thresholds import KERNEL_LENGTH, KERNEL_SHAPE, MOST_SAMPLES
 
 FIRST = np.array([1 / 280, -4 / 105, 1 / 5, -4 / 5, 0.0, 4 / 5, -1 / 5, 4 / 105, -1 / 280])
 LEAST_STRETCH = 2048  # samples that are transformed at a time
-WORK = 4_000_000  # numbers held at once while decimating
 SECOND = np.array([-1 / 560, 8 / 315, -1 / 5, 8 / 5, -205 / 72, 8 / 5, -1 / 5, 8 / 315, -1 / 560])
 
 
@@ -89,15 +88,16 @@ class LowPass:
     def decimated(self, x: np.ndarray, factor: int, *, lead: int = 0, trail: int = 0, step: int = 1) -> np.ndarray:
         """The smoothed signal at every `factor`-th sample: (N, ...) -> (M, ...), M = (lead + N + trail - 2 half - 1) // factor + 1.
 
-        The kernel is cut into rows as long as the factor, so that one product of matrices a stretch does the work: the signal is
-        read once, and only what is kept is computed.
+        A matrix whose rows are the kernel, each `factor` samples on, does some of them at a time by one product: the signal is read
+        once, in parts that stay in the cache, and only what is kept is computed.
 
         Args:
             lead, trail: samples by which the first and the last kernel reach beyond the ends of x. There a kernel is cut and the
                 rest of it scaled to sum 1. It then has a phase, but both sides of `tau = Y pi` have the same.
             step: x holds every `step`-th sample only, of which the factor is a multiple: for signals in which no more happens.
         """
-        flat = np.ascontiguousarray(x, dtype=float).reshape(len(x), -1)
+        flat = np.asarray(x, dtype=float)
+        flat = flat if flat.ndim == 2 else flat.reshape(len(x), -1)
         if lead or trail:
             ends = ((lead, trail), (0, 0))
             within = self.decimated(np.pad(np.ones((len(x), 1)), ends), factor)
@@ -107,30 +107,16 @@ class LowPass:
         count = (len(x) - taps) // factor + 1
         if count < 1:
             raise InputError(f"{len(x)} samples are fewer than the {taps} the filter spans (a higher cut-off, or a longer log)")
-        rows = -(-taps // factor)
-        kernel = np.zeros(rows * factor)
-        kernel[:taps] = smooth
-        at_once = max(1, WORK // (rows * flat.shape[1]))
-        out = np.empty((count, flat.shape[1]))
+        at_once = min(count, -(-taps // factor))
+        kernels = np.zeros((at_once, taps + (at_once - 1) * factor))
+        for k, kernel in enumerate(kernels):
+            kernel[k * factor : k * factor + taps] = smooth
+        out = np.empty((count, flat.shape[1]), order="F" if flat.flags.f_contiguous else "C")
         for start in range(0, count, at_once):
-            stop = min(start + at_once, count)
-            out[start:stop] = strided(flat[start * factor : (stop + rows - 1) * factor], kernel.reshape(rows, factor), stop - start)
+            some = kernels[: count - start]
+            span = taps + (len(some) - 1) * factor
+            np.matmul(some[:, :span], flat[start * factor : start * factor + span], out=out[start : start + len(some)])
         return out.reshape(count, *np.shape(x)[1:])
-
-
-def strided(x: np.ndarray, kernel: np.ndarray, count: int) -> np.ndarray:
-    """A kernel (rows, factor) on `count` stretches of x, each `factor` samples on; beyond the end of x the kernel is zero."""
-    rows, factor = kernel.shape
-    full = len(x) // factor
-    parts = np.zeros((count + rows - 1, rows, x.shape[1]))
-    np.matmul(kernel, x[: full * factor].reshape(full, factor, -1), out=parts[:full])
-    rest = x[full * factor :]
-    if len(rest):
-        parts[full] = kernel[:, : len(rest)] @ rest
-    out = parts[:count, 0].copy()
-    for row in range(1, rows):
-        out += parts[row : row + count, row]
-    return out
 
 
 def convolved(x: np.ndarray, taps: np.ndarray) -> np.ndarray:

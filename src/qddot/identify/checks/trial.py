@@ -45,13 +45,12 @@ class Trial:
         self.motion = Samples(signals.q, signals.qd, signals.qdd, signals.tau_raw)
         self.names, self.nv = self.robot.joint_names, self.robot.nv
         self.of = Rows(base)
-        self.ends = np.cumsum([len(here) + 1 for here in self.of.columns])[:-1]
 
     def rows(self, motion: Samples, more: np.ndarray | None = None) -> np.ndarray:
         """`[X_j | tau_j]` of all joints side by side (N, K) for a motion; `more` (N, nv, links) is added to the columns of the
         links."""
-        found = np.empty((len(motion.q), sum(len(here) + 1 for here in self.of.columns)))
-        self.of.fill(self.each(found), motion, more, self.sliding(motion))
+        found = np.empty((len(motion.q), self.of.ends[-1]))
+        self.of.fill(found, motion, more, self.sliding(motion))
         return found
 
     def sliding(self, motion: Samples) -> np.ndarray | None:
@@ -64,7 +63,7 @@ class Trial:
 
     def each(self, rows: np.ndarray) -> list[np.ndarray]:
         """The rows of each joint, which stand side by side."""
-        return np.split(rows, self.ends, axis=1)
+        return self.of.each(rows)
 
     def predicted(self, motion: Samples, more: np.ndarray | None = None) -> np.ndarray:
         """Torques (N, nv) of the parameters found, without what is known anyway."""
@@ -72,7 +71,7 @@ class Trial:
 
     def with_parameters(self, rows: np.ndarray, theta: np.ndarray) -> np.ndarray:
         """Torques (N, nv) that parameters (r,) make of rows (N, K)."""
-        return np.stack([a[:, :-1] @ theta[here] for a, here in zip(self.each(rows), self.of.columns)], axis=1)
+        return self.of.torques(rows, theta)
 
     def filtered(self, x: np.ndarray) -> np.ndarray:
         """A signal (N, ...) through the filter, at some of its samples (M, ...)."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import NamedTuple
@@ -9,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from qddot.identify.regression.reduction import STRIP, Samples
-from qddot.identify.regression.signals import Signals, reached
+from qddot.identify.regression.signals import Signals, kernel_rows, reached
 from qddot.logs.lowpass import LowPass
 from qddot.thresholds import CHUNK_BLOCKS, SHORTEST_BLOCK, STANDSTILL, TIME_BLOCKS
 
@@ -24,6 +25,7 @@ class Stretch(NamedTuple):
     lead: int = 0
     trail: int = 0
     step: int = 1
+    cuts: tuple[int, ...] = ()
 
     def samples(self) -> Samples:
         return self.motion
@@ -53,31 +55,49 @@ def pieces(signals: Signals, blocks: int | None = None, first: int = 0) -> Itera
     >>> len(list(qddot.identify.pieces(qddot.identify.prepare(log), blocks=4)))
     4
     """
-    paces = signals.paces[1]
-    moving = np.any(paces >= STANDSTILL, axis=1)
+    for block, cuts, k in blocks_of(signals, blocks, first):
+        for at, (a, b) in enumerate(pairwise(cuts), start=block):
+            for part in parts(a, b, strip_rows(signals)):
+                yield at, stretch(signals, k, part)
+
+
+def blocks_of(signals: Signals, blocks: int | None, first: int) -> Iterator[tuple[int, list[int], int]]:
+    """For each segment the number of its first block, where its blocks begin and end among its decimated samples, and its own."""
+    moving = np.any(signals.paces[1] >= STANDSTILL, axis=1)
     moving |= not moving.any()
     total = int(moving.sum())
     most = int(total * signals.factor / signals.rate / SHORTEST_BLOCK)
     size = -(-total // (blocks or max(2, min(TIME_BLOCKS, most))))
-    strip = max(1, STRIP // signals.factor)
-    block = first
-    for k, segment in enumerate(signals.segments):
-        centres, rows = signals.centres(k), signals.decimated_segments[k]
-        here, passed = paces[rows], np.append(0, np.cumsum(moving[rows]))
+    for k, rows in enumerate(signals.decimated_segments):
+        passed = np.append(0, np.cumsum(moving[rows]))
         inner = np.linspace(0, passed[-1], max(1, round(passed[-1] / size)) + 1).astype(int)[1:-1]
-        cuts = [0, *np.searchsorted(passed, inner), len(centres)]
-        for a, b in pairwise(cuts):
-            for start in range(a, b, strip):
-                part = slice(start, min(start + strip, b))
-                inside, ends = reached(centres[part], signals.low_pass.half, segment)
-                motion = Samples(signals.q[inside], signals.qd[inside], signals.qdd[inside], signals.tau_raw[inside])
-                step = 1 if any(ends.values()) else signals.step  # of a kernel that is cut off, no sample can be spared
-                yield block, Stretch(motion, here[part], signals.low_pass, signals.factor, **ends, step=step)
-            block += 1
+        cuts = [0, *np.searchsorted(passed, inner).tolist(), rows.stop - rows.start]
+        yield first, cuts, k
+        first += len(cuts) - 1
+
+
+def strip_rows(signals: Signals) -> int:
+    """Decimated samples of a strip."""
+    return max(1, STRIP // signals.factor)
+
+
+def parts(start: int, stop: int, size: int) -> Iterator[slice]:
+    """Whole numbers from one to another, so many at a time."""
+    return (slice(a, min(a + size, stop)) for a in range(start, stop, size))
+
+
+def stretch(signals: Signals, k: int, part: slice, cuts: tuple[int, ...] = ()) -> Stretch:
+    """Some decimated samples of segment k, with all that their kernels reach."""
+    inside, ends = reached(signals.centres(k)[part], signals.low_pass.half, signals.segments[k])
+    motion = Samples(signals.q[inside], signals.qd[inside], signals.qdd[inside], signals.tau_raw[inside])
+    step = 1 if any(ends.values()) else signals.step  # of a kernel that is cut off, no sample can be spared
+    paces = signals.paces[1][signals.decimated_segments[k]][part]
+    return Stretch(motion, paces, signals.low_pass, signals.factor, **ends, step=step, cuts=cuts)
 
 
 def streamed(chunks: Iterable[Signals]) -> Iterator[tuple[int, Stretch]]:
-    """Pieces of a log that comes in chunks (`signals.stream`). None of its blocks lies in two of them.
+    """Pieces of a log that comes in chunks (`stream`), each of several blocks, with the number of the first. None of the blocks lies
+    in two chunks. Kernels that reach beyond the ends of a record have pieces of their own.
 
     >>> robot = qddot.load("two_link")
     >>> push = lambda t, q, qd: [3 * np.sin(2 * t), np.sin(3 * t)]
@@ -91,7 +111,12 @@ def streamed(chunks: Iterable[Signals]) -> Iterator[tuple[int, Stretch]]:
     """
     first = 0
     for signals in chunks:
-        block = first
-        for block, piece in pieces(signals, None if signals.goes_on == (False, False) else CHUNK_BLOCKS, first):
-            yield block, piece
-        first = block + 1
+        blocks = None if signals.goes_on == (False, False) else CHUNK_BLOCKS
+        cut_off = kernel_rows(signals.low_pass, signals.factor)
+        for block, cuts, k in blocks_of(signals, blocks, first):
+            ends = sorted({0, min(cut_off, cuts[-1]), max(cuts[-1] - cut_off, 0), cuts[-1]})
+            for a, b in pairwise(ends):
+                for part in parts(a, b, strip_rows(signals)):
+                    inner = tuple(cut - part.start for cut in cuts[1:-1] if part.start < cut < part.stop)
+                    yield block + bisect_right(cuts[1:-1], part.start), stretch(signals, k, part, inner)
+            first = block + len(cuts) - 1

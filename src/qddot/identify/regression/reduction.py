@@ -14,21 +14,23 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from qddot.cluster import AHEAD, in_cluster, window
 from qddot.compile.threads import thread_count
 from qddot.errors import InputError
 from qddot.identify.regression.base import Base
 from qddot.identify.regression.drive_terms import Column, Motion, is_smooth
-from qddot.identify.regression.triangles import CHUNK, Tree, Triangles, condensed, merge, tree, triangle
+from qddot.identify.regression.triangles import CHUNK, Matrices, Tree, Triangles, condensed, merge, tree, triangle
 from qddot.thresholds import HAMPEL, MOST_BLOCKS
 
 ENGINES = ("serial", "threads", "dask")
 CACHED = 256  # samples whose regressor stays in the cache
-STRIP = 16 * CHUNK  # samples of one task
+STRIP = 32 * CHUNK  # samples of one task
 
 
 class Samples(NamedTuple):
@@ -59,6 +61,11 @@ class Piece(Protocol):
     @property
     def step(self) -> int:
         """Samples for one that says all of a smooth signal; 1 if none can be spared."""
+        ...
+
+    @property
+    def cuts(self) -> Sequence[int]:
+        """Filtered samples at which another block begins."""
         ...
 
     def thinned(self) -> Samples:
@@ -114,7 +121,8 @@ class Factors:
 
 
 class Rows:
-    """The joints' rows of the regressor of the base parameters. Holds compiled code: made once in a process."""
+    """The joints' rows of the regressor of the base parameters, those of all joints side by side. Holds compiled code: made once in
+    a process."""
 
     def __init__(self, base: Base) -> None:
         self.base, self.evaluator = base, base.parameter_set.evaluator()
@@ -129,19 +137,42 @@ class Rows:
             plain = np.array_equal(T, np.eye(len(T))[:, picks])  # no ties: columns as they are
             self.columns.append(here)
             self._from.append(picks if plain else T)
+        self.ends = np.cumsum([len(here) + 1 for here in self.columns])  # of each joint's columns, the torque last
         plain = all(how.ndim == 1 for how in self._from)
         self.spares = plain and not self.evaluator.knows and not base.parameter_set.is_loaded
         drives = [self._drive_columns(j, how) for j, how in enumerate(self._from)] if self.spares else []
-        self._smooth, self._sharp = [smooth for smooth, _ in drives], [sharp for _, sharp in drives]
+        self._smooth, self._sharp = ([one for each in kind for one in each] for kind in (zip(*drives) if drives else ((), ())))
+        self._picks = np.concatenate([self._link_picks(j, how) for j, how in enumerate(self._from)]) if self.spares else None
 
     def _drive_columns(self, j: int, picks: np.ndarray) -> tuple[list[tuple[int, Column]], list[tuple[int, Column]]]:
-        """Places in joint j's row, and columns, of its drive: those that are smooth, and those that change within a few samples, of
-        dry friction, where a joint turns back."""
+        """Places, and columns, of joint j's drive: those that are smooth, and those that change within a few samples, of dry
+        friction, where a joint turns back."""
         names = [term.name for term in self.base.parameter_set.terms]
-        links, driven = len(self.evaluator.carried[j]), self.evaluator.driven[j]
-        found = [(k, *driven[place - links]) for k, place in enumerate(picks.tolist()) if place >= links]
+        links, driven, start = len(self.evaluator.carried[j]), self.evaluator.driven[j], self.ends[j] - len(picks) - 1
+        found = [(start + k, *driven[place - links]) for k, place in enumerate(picks.tolist()) if place >= links]
         smooth = {k for k, at, _ in found if is_smooth(names[at - self.evaluator.links], names)}
         return [(k, column) for k, _, column in found if k in smooth], [(k, column) for k, _, column in found if k not in smooth]
+
+    def _link_picks(self, j: int, picks: np.ndarray) -> np.ndarray:
+        """For each column of joint j its place in the flattened regressor of the links; any, where it is no link's."""
+        carried = self.evaluator.carried[j]
+        of_links = np.where(picks < len(carried), carried[np.minimum(picks, len(carried) - 1)], 0) if len(carried) else 0 * picks
+        return j * self.evaluator.links + np.append(of_links, 0)
+
+    def each(self, rows: np.ndarray) -> list[np.ndarray]:
+        """`[X_j | tau_j]` of each joint, of rows (N, K) in which they stand side by side."""
+        return np.split(rows, self.ends[:-1], axis=1)
+
+    def torques(self, rows: np.ndarray, theta: np.ndarray) -> np.ndarray:
+        """Torques (N, nv) that parameters (r,) make of rows (N, K)."""
+        return rows @ self._weights(theta)
+
+    def _weights(self, theta: np.ndarray) -> np.ndarray:
+        """By what each column counts for each joint's torque (K, nv)."""
+        found = np.zeros((self.ends[-1], len(self.columns)))
+        for j, (end, here) in enumerate(zip(self.ends, self.columns)):
+            found[end - 1 - len(here) : end - 1, j] = theta[here]
+        return found
 
     def predicted(self, motion: Samples, theta: np.ndarray, step: int = 1) -> np.ndarray:
         """Torques (N, nv) of parameters (r,) along a stretch of a motion, without what is known anyway. What is smooth is computed
@@ -150,114 +181,120 @@ class Rows:
         step = step if self.spares and 4 * step < N else 1
         at = np.arange(0, N, step)
         rest = np.arange(at[-1] + 1, N)
-        smooth = [theta[here].copy() for here in self.columns]
-        for weights, sharp in zip(smooth, self._sharp if step > 1 else ()):
-            weights[[k for k, _ in sharp]] = 0.0
-        some = np.append(at, rest) if step > 1 else slice(None)
-        thinned = Samples(*(x[some] for x in motion))
-        found = np.empty((len(thinned.q), nv))
+        weights = self._weights(theta)
+        smooth = weights.copy()
+        smooth[[k for k, _ in self._sharp if step > 1]] = 0.0
+        thinned = Samples(*(np.concatenate([x[::step], x[rest]]) if step > 1 else x for x in motion))
+        found = np.empty((len(thinned.q), nv), order="F")
         for start in range(0, len(found), CHUNK):
             part = slice(start, start + CHUNK)
-            A = [a[: len(found[part])] for a in self._scratch(CHUNK)]
-            self.fill(A, Samples(*(x[part] for x in thinned)))
-            found[part] = np.stack([a[:, :-1] @ weights for a, weights in zip(A, smooth)], axis=1)
+            A = self._scratch(CHUNK)[: len(found[part])]
+            self.fill(A, Samples(*(x[part] for x in thinned)), sharp=step == 1)
+            found[part] = A @ smooth
         if step == 1:
             return found
         tau = np.concatenate([interpolated(found[: len(at)], step), found[len(at) :]])
         moved = Motion(motion.q, motion.qd, motion.qdd, np.zeros((0, nv)))
-        for j, (here, sharp) in enumerate(zip(self.columns, self._sharp)):
-            for k, column in sharp:
-                tau[:, j] += theta[here[k]] * column(moved)
+        for k, column in self._sharp:
+            j = int(np.searchsorted(self.ends, k, side="right"))
+            tau[:, j] += weights[k, j] * column(moved)
         return tau
 
-    def __call__(self, piece: Piece) -> list[np.ndarray]:
-        """For each joint `[X_j | tau_j]` (M, k + 1), filtered; what a filter does not copy is valid until the next call.
+    def __call__(self, piece: Piece) -> np.ndarray:
+        """`[X_j | tau_j]` of all joints side by side, filtered (M, K); what a filter does not copy is valid until the next call.
 
         Columns of links and all else that is smooth are computed for some samples only, if the log has many in a period of the
         cut-off; dry friction for all.
         """
         thinned = self.spares and piece.step > 1
         samples = piece.thinned() if thinned else piece.samples()
-        N = len(samples.q)
-        A = [a[:N] for a in self._scratch(N)]
+        A = self._scratch(len(samples.q))[: len(samples.q)]
         self.fill(A, samples, sharp=not thinned)
         if not thinned:
-            return [piece.filtered(a) for a in A]
-        found, (q, qd, qdd, tau) = [piece.filtered(a, thinned=True) for a in A], piece.samples()
+            return piece.filtered(A)
+        found, (q, qd, qdd, tau) = piece.filtered(A, thinned=True), piece.samples()
         motion = Motion(q, qd, qdd, np.zeros((0, q.shape[1])))
-        sharp = [tau, *(column(motion)[:, None] for each in self._sharp for _, column in each)]
-        filtered = piece.filtered(np.concatenate(sharp, axis=1))
-        places = iter(range(tau.shape[1], filtered.shape[1]))
-        for j, (a, each) in enumerate(zip(found, self._sharp)):
-            a[:, -1] = filtered[:, j]
-            for k, _ in each:
-                a[:, k] = filtered[:, next(places)]
+        sharp = np.empty((len(q), q.shape[1] + len(self._sharp)), order="F")
+        sharp[:, : q.shape[1]] = tau
+        for k, (_, column) in enumerate(self._sharp, start=q.shape[1]):
+            sharp[:, k] = column(motion)
+        found[:, [*(self.ends - 1), *(k for k, _ in self._sharp)]] = piece.filtered(sharp)
         return found
 
     def moving(self, piece: Piece) -> np.ndarray:
         """The rows (M, nv) that count. Coulomb friction may hold a joint that rests with any torque up to its own: no `Y pi`."""
         return piece.pace() >= self.base.parameter_set.rest_speeds
 
-    def _scratch(self, N: int) -> list[np.ndarray]:
+    def _scratch(self, N: int) -> np.ndarray:
         found = getattr(self._memory, "A", None)
-        if found is None or len(found[0]) < N:
-            found = self._memory.A = [np.empty((N, len(columns) + 1)) for columns in self.columns]
+        if found is None or len(found) < N:
+            found = self._memory.A = np.empty((N, self.ends[-1]))
         return found
 
     def fill(
         self,
-        A: Sequence[np.ndarray],
+        A: np.ndarray,
         samples: Samples,
         more: np.ndarray | None = None,
         sliding: np.ndarray | None = None,
         sharp: bool = True,
     ) -> None:
-        """Write `[X_j | tau_j]` of each joint into A; `more` (N, nv, links) is added to the columns of the links, `sliding` are
-        rates as dry friction sees them. Without `sharp`, columns of dry friction are left as they are, if they can be spared."""
+        """Write `[X_j | tau_j]` of all joints side by side into A (N, K); `more` (N, nv, links) is added to the columns of links,
+        `sliding` are rates as dry friction sees them. Without `sharp`, columns of dry friction and torques hold anything, if they
+        can be spared."""
         for start in range(0, len(samples.q), CACHED):
             part = slice(start, start + CACHED)
             rates = None if sliding is None else sliding[part]
             moved = self.evaluator.at(samples.q[part], samples.qd[part], samples.qdd[part], rates)
             moved = moved if more is None else moved._replace(Y=moved.Y + more[part])
-            known = moved.known() if self.evaluator.knows else 0.0
-            for j, (a, how) in enumerate(zip(A, self._from)):
-                if self.spares:
-                    moved.links(j, how, a[part])
-                elif how.ndim == 1:
-                    moved.picked(j, how, a[part])
+            if self._picks is not None:
+                np.take(moved.Y.reshape(len(moved.Y), -1), self._picks, axis=1, out=A[part], mode="clip")
+                continue
+            tau = samples.tau[part] - (moved.known() if self.evaluator.knows else 0.0)
+            for j, (a, how) in enumerate(zip(self.each(A[part]), self._from)):
+                if how.ndim == 1:
+                    moved.picked(j, how, a)
                 else:
-                    a[part, :-1] = moved.row(j) @ how
-                a[part, -1] = (samples.tau[part] - known)[:, j]
+                    a[:, :-1] = moved.row(j) @ how
+                a[:, -1] = tau[:, j]
         if self.spares:  # a column of a drive costs less for many samples at once
             motion = Motion(samples.q, samples.qd, samples.qdd, np.zeros((0, samples.q.shape[1])), sliding)
-            for a, smooth, dry in zip(A, self._smooth, self._sharp):
-                for k, column in (*smooth, *(dry if sharp else ())):
-                    a[:, k] = column(motion)
+            for k, column in (*self._smooth, *(self._sharp if sharp else ())):
+                A[:, k] = column(motion)
+            if sharp:
+                A[:, self.ends - 1] = samples.tau
 
 
 Robust = tuple[np.ndarray, np.ndarray]
 """Parameters (r,) and noise of each joint (nv,): rows are weighted by how well they agree with these."""
 
 
-class Strip(NamedTuple):
-    """Factors of a strip, or of several: samples, rows of each joint that count (nv,), and what has the R of each joint."""
+@dataclass(frozen=True, eq=False)
+class Strip:
+    """A part of a block: samples, rows of each joint that count (nv,), and what has the R of each joint."""
 
     count: int
     rows: np.ndarray
-    R: Triangles
+    R: Matrices
+
+    def __add__(self, other: Strip) -> Strip:
+        """Both together, this one on top."""
+        return Strip(self.count + other.count, self.rows + other.rows, merge(self.R, other.R))
 
 
-def factors_of(rows: Rows, piece: Piece, robust: Robust | None) -> Strip:
-    """The factors of a strip. Pure: the same bits in any process."""
-    found, moving = [], rows.moving(piece)
-    for j, A in enumerate(rows(piece)):
-        A = A if moving[:, j].all() else A[moving[:, j]]
+def factors_of(rows: Rows, piece: Piece, robust: Robust | None) -> list[Strip]:
+    """The factors of a piece, block by block. Pure: the same bits in any process."""
+    found, moving = rows(piece), rows.moving(piece)
+    parts = [slice(a, b) for a, b in pairwise([0, *piece.cuts, len(moving)])]
+    triangles = []
+    for j, A in enumerate(rows.each(found)):
         if robust is not None:
             theta, sigma = robust
             residual = A[:, -1] - A[:, :-1] @ theta[rows.columns[j]]
             A = A * np.sqrt(hampel(residual / sigma[j]))[:, None]
-        found.append(condensed(A))
-    return Strip(len(moving), moving.sum(axis=0), found)
+        still = not moving[:, j].all()
+        triangles.append([condensed(A[part][moving[part, j]] if still else A[part]) for part in parts])
+    return [Strip(p.stop - p.start, moving[p].sum(axis=0), list(R)) for p, R in zip(parts, zip(*triangles))]
 
 
 def reduce(
@@ -272,7 +309,7 @@ def reduce(
     """Stream pieces into factors.
 
     Args:
-        pieces: (block, piece), the blocks in order. Of more than 64 blocks, neighbours are joined.
+        pieces: (block, piece), the blocks in order; a piece may hold several. Of more than 64 blocks, neighbours are joined.
         robust: for the robust estimate, else all rows count alike.
         engine: `"serial"`, `"threads"` or `"dask"`.
         address: of a Dask scheduler, or a `distributed.Client`; None: a cluster on this machine for the time of the call.
@@ -291,28 +328,26 @@ def reduce(
     rows = Rows(base)
     numbers: deque[int] = deque()
     found: list[Strip] = []
-    nothing = np.zeros(len(rows.columns), int)
-    pending, count, some, current = Tree(), 0, nothing, None
-    for strip in run(rows, noted(pieces, numbers), robust, engine, address):
-        block = numbers.popleft()
-        if current is not None and block != current:
-            found.append(Strip(count, some, pending.result()))
-            pending, count, some = Tree(), 0, nothing
-            found = halved(found) if len(found) >= MOST_BLOCKS else found
-        pending.add(strip.R)
-        count, some, current = count + strip.count, some + strip.rows, block
+    pending, current = Tree[Strip](), None
+    for strips in run(rows, noted(pieces, numbers), robust, engine, address):
+        for block, strip in enumerate(strips, start=numbers.popleft()):
+            if current is not None and block != current:
+                found.append(pending.result())
+                pending = Tree[Strip]()
+                found = halved(found) if len(found) >= MOST_BLOCKS else found
+            pending.add(strip)
+            current = block
         if on_progress is not None:
-            on_progress(strip.count)
+            on_progress(sum(strip.count for strip in strips))
     if current is None:
         raise InputError("there is nothing to identify from: the log has no samples")
-    found.append(Strip(count, some, pending.result()))
-    counts, each, R = zip(*found)
-    triangles = [[triangle(A) for A in one] for one in R]
-    return Factors(base, rows.columns, triangles, np.array(counts), np.array(each))
+    found.append(pending.result())
+    triangles = [[triangle(A) for A in one.R] for one in found]
+    return Factors(base, rows.columns, triangles, np.array([one.count for one in found]), np.array([one.rows for one in found]))
 
 
 def noted(pieces: Iterable[tuple[int, Piece]], numbers: deque[int]) -> Iterator[Piece]:
-    """The pieces; their blocks are written down."""
+    """The pieces; the block in which each begins is written down."""
     for block, piece in pieces:
         numbers.append(block)
         yield piece
@@ -320,7 +355,7 @@ def noted(pieces: Iterable[tuple[int, Piece]], numbers: deque[int]) -> Iterator[
 
 def halved(found: list[Strip]) -> list[Strip]:
     """Neighbouring blocks joined."""
-    return [Strip(a.count + b.count, a.rows + b.rows, merge(a.R, b.R)) for a, b in zip(found[::2], found[1::2])]
+    return [a + b for a, b in zip(found[::2], found[1::2])]
 
 
 def interpolated(x: np.ndarray, step: int) -> np.ndarray:
@@ -331,9 +366,12 @@ def interpolated(x: np.ndarray, step: int) -> np.ndarray:
     cubics = np.stack(
         [-s * (s - 1) * (s - 2) / 6, (s + 1) * (s - 1) * (s - 2) / 2, -(s + 1) * s * (s - 2) / 2, (s + 1) * s * (s - 1) / 6]
     )
-    windows = np.lib.stride_tricks.sliding_window_view(padded, 4, axis=0)  # (M - 1, n, 4), between a sample and the next
-    between = np.ascontiguousarray((windows @ cubics).transpose(0, 2, 1)).reshape(-1, x.shape[1])
-    return np.concatenate([between, x[-1:]])
+    windows = sliding_window_view(padded.T, 4, axis=1)  # (n, M - 1, 4), between a sample and the next
+    found = np.empty(((len(x) - 1) * step + 1, x.shape[1]), order="F")
+    for column, four in zip(found.T, windows):
+        np.matmul(four, cubics, out=column[:-1].reshape(-1, step))
+    found[-1] = x[-1]
+    return found
 
 
 def hampel(x: np.ndarray) -> np.ndarray:
@@ -347,7 +385,7 @@ def hampel(x: np.ndarray) -> np.ndarray:
 # engines --------------------------------------------------------------------------------------------------------------------
 
 
-def run(rows: Rows, pieces: Iterable[Piece], robust: Robust | None, engine: str, address: Any) -> Iterator[Strip]:
+def run(rows: Rows, pieces: Iterable[Piece], robust: Robust | None, engine: str, address: Any) -> Iterator[list[Strip]]:
     """The factors of each piece, in order, whoever makes them."""
     if engine == "serial":
         return (factors_of(rows, piece, robust) for piece in pieces)
@@ -359,14 +397,14 @@ def run(rows: Rows, pieces: Iterable[Piece], robust: Robust | None, engine: str,
     raise InputError(f"engine={engine!r} is not one of {', '.join(map(repr, ENGINES))}")
 
 
-def in_threads(rows: Rows, pieces: Iterable[Piece], robust: Robust | None) -> Iterator[Strip]:
+def in_threads(rows: Rows, pieces: Iterable[Piece], robust: Robust | None) -> Iterator[list[Strip]]:
     """Reduce pieces on all cores, in their order."""
     workers = thread_count(None)
     with ThreadPoolExecutor(workers) as pool:
         yield from window((pool.submit(factors_of, rows, piece, robust) for piece in pieces), AHEAD * workers)
 
 
-def at_worker(base: bytes, piece: Piece, robust: Robust | None) -> Strip:
+def at_worker(base: bytes, piece: Piece, robust: Robust | None) -> list[Strip]:
     return factors_of(unpacked(base), piece, robust)
 
 

@@ -5,7 +5,8 @@ Rows wait until there are a few times as many as columns, and become an R then: 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 from scipy.linalg import lapack
@@ -47,34 +48,43 @@ def condensed(*parts: np.ndarray) -> np.ndarray:
     return triangle(np.concatenate(parts)) if many else np.concatenate(parts)
 
 
-class Tree:
-    """Merges rows as they come, like a binary counter: equal numbers of strips with each other, the earlier on top."""
-
-    def __init__(self) -> None:
-        self._waiting: list[tuple[int, Matrices]] = []
-
-    def add(self, rows: Matrices) -> None:
-        level = 0
-        while self._waiting and self._waiting[-1][0] == level:
-            rows = merge(self._waiting.pop()[1], rows)
-            level += 1
-        self._waiting.append((level, rows))
-
-    def result(self) -> Matrices:
-        rows = self._waiting.pop()[1]
-        while self._waiting:
-            rows = merge(self._waiting.pop()[1], rows)
-        return rows
-
-
 def merge(one: Matrices, other: Matrices) -> Matrices:
     """Rows that stand for both, joint by joint."""
     return [condensed(*pair) for pair in zip(one, other)]
 
 
-def tree(all_rows: Iterable[Matrices]) -> Triangles:
-    """R of all rows, joint by joint."""
-    found = Tree()
-    for rows in all_rows:
-        found.add(rows)
-    return [triangle(rows) for rows in found.result()]
+class Addable(Protocol):
+    """What can stand on top of another of its kind."""
+
+    def __add__(self, other: Any, /) -> Any: ...
+
+
+T = TypeVar("T", bound=Addable)
+
+
+class Tree(Generic[T]):
+    """Adds up what comes, like a binary counter: equal numbers of parts with each other, the earlier on top."""
+
+    def __init__(self) -> None:
+        self._waiting: list[tuple[int, T]] = []
+
+    def add(self, part: T) -> None:
+        level = 0
+        while self._waiting and self._waiting[-1][0] == level:
+            part = self._waiting.pop()[1] + part
+            level += 1
+        self._waiting.append((level, part))
+
+    def result(self) -> T:
+        part = self._waiting.pop()[1]
+        while self._waiting:
+            part = self._waiting.pop()[1] + part
+        return part
+
+
+def tree(all_triangles: Sequence[Matrices]) -> Triangles:
+    """R of all of them, joint by joint; merged pairwise, neighbours first."""
+    while len(all_triangles) > 1:
+        pairs = [merge(a, b) for a, b in zip(all_triangles[::2], all_triangles[1::2])]
+        all_triangles = [*pairs, *all_triangles[2 * len(pairs) :]]
+    return [triangle(rows) for rows in all_triangles[0]]
