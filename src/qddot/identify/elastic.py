@@ -150,7 +150,7 @@ def from_both(robot: Robot, motor: Signals, link: Signals, base: Base) -> Elasti
         A[:, :, r + len(MOTOR) * j : r + len(MOTOR) * (j + 1)] = own
         A[1, :, r + len(MOTOR) * n + 3 * j : r + len(MOTOR) * n + 3 * j + 3] = np.stack([wound, rate, np.ones_like(wound)], axis=1)
         A[:, :, -1] = tau
-        moving = motor.paces[1][:, j] >= STANDSTILL
+        moving = motor.kernel_paces[:, j] >= STANDSTILL
         rows += [motor.decimated(part)[moving] for part in A]
     theta, sigma = weighted(rows)
     std = np.sqrt(np.diagonal(covariance_by_blocks(rows, sigma)))
@@ -222,7 +222,7 @@ def wound_rows(
         motors = np.zeros((len(q), len(c), own.shape[1]))
         motors[:, j] = own
         A = motor.decimated(np.column_stack([Y[:, j], motors.reshape(len(q), -1), tau[:, j]]))
-        found.append(A[motor.paces[1][:, j] >= STANDSTILL])
+        found.append(A[motor.kernel_paces[:, j] >= STANDSTILL])
     return found
 
 

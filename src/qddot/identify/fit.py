@@ -232,7 +232,8 @@ class Fit:
         and raw. It is larger than that of `predict` by what `robot` cannot hold, and by what links that can exist cannot be."""
         log = self.judged
         error = log.tau_raw - self._split.inverse_dynamics(log.q, log.qd, log.qdd)
-        moving, filtered_moving = (paces >= self.parameter_set.rest_speeds for paces in log.paces)  # as in the errors of the fit
+        slow = self.parameter_set.rest_speeds  # rests do not count, as in the errors of the fit
+        moving, filtered_moving = log.paces >= slow, log.kernel_paces >= slow
         filtered = relative(log.decimated(error)[filtered_moving], log.decimated(log.tau_raw)[filtered_moving])
         return filtered, relative(error[moving], log.tau_raw[moving])
 

@@ -69,7 +69,7 @@ def joint_rows(base: Base, signals: Signals, more: list[np.ndarray], j: int) -> 
     Y = moved.row(j) @ parameter_set.T[np.ix_(evaluator.used[j], np.array(base.independent, int))]
     tau = signals.tau_raw[:, j] - (moved.known()[:, j] if evaluator.knows else 0.0)
     A = signals.decimated(np.column_stack([Y, *(z[:, j] for z in more), tau]))
-    return A[signals.paces[1][:, j] >= parameter_set.rest_speeds[j]]
+    return A[signals.kernel_paces[:, j] >= parameter_set.rest_speeds[j]]
 
 
 def check_shown(names: tuple[str, ...], rows: list[np.ndarray], r: int) -> None:

@@ -32,10 +32,13 @@ class Evaluator:
         self.driven = [[(links + k, t.rows[j]) for k, t in enumerate(parameter_set.terms) if j in t.rows] for j in range(robot.nv)]
         self.used = [np.array([*carried, *(k for k, _ in driven)], int) for carried, driven in zip(self.carried, self.driven)]
 
-    def at(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray, sliding: np.ndarray | None = None) -> Moved:
-        """The columns for a motion (N, nv); `sliding`: rates as dry friction sees them, if not as they are."""
+    def at(
+        self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray, sliding: np.ndarray | None = None, out: np.ndarray | None = None
+    ) -> Moved:
+        """The columns for a motion (N, nv); `sliding`: rates as dry friction sees them, if not as they are; `out` (N, nv, links): where
+        those of the links go."""
         motion = Motion(q, qd, qdd, np.zeros((0, q.shape[1])), sliding)
-        Y = self.bare.regressor(q, qd, qdd, threads=1)
+        Y = self.bare.regressor(q, qd, qdd, threads=1, out=out)
         return Moved(self, motion._replace(load=self.load(motion, Y)) if self.parameter_set.is_loaded else motion, Y)
 
     def load(self, motion: Motion, Y: np.ndarray) -> np.ndarray:

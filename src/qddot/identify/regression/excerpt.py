@@ -37,18 +37,22 @@ def thinned_out(signals: Signals, step: int, most: int) -> Signals:
         stretches = [range(s.start, s.stop, step) for s in signals.segments]
     stretches = [stretch for stretch in stretches if len(stretch) > 1]
     rows = np.concatenate([np.asarray(stretch) for stretch in stretches])
-    arrays = {name: getattr(signals, name)[rows] for name in ARRAYS} | {"tau_raw": without_noise(signals, step)[rows]}
+    torques = np.concatenate([without_noise(signals, stretch) for stretch in stretches])
+    arrays = {name: getattr(signals, name)[rows] for name in ARRAYS} | {"tau_raw": torques}
     rate, thinned = signals.rate / step, signals.thinned * step
     return replace(signals, **arrays, rate=rate, segments=stacked(map(len, stretches)), goes_on=(False, False), thinned=thinned)
 
 
-def without_noise(signals: Signals, step: int) -> np.ndarray:
-    """Torques (N, n) of which every `step`-th says all that lies well below the cut-off: noise from above half of their rate, which
-    would come back there, is taken out."""
-    if step == 1:
-        return signals.tau_raw
-    cutoff = min(TRIAL_RATE / 2 * signals.cutoff, HIGHEST_CUTOFF * signals.rate)
-    return smoothed(signals.tau_raw, LowPass(signals.rate, cutoff), signals.segments)
+def without_noise(signals: Signals, rows: range) -> np.ndarray:
+    """Torques of some samples at equal distances, which say all that lies well below the cut-off: noise from above half of their
+    rate, which would come back there, is taken out."""
+    if rows.step == 1:
+        return signals.tau_raw[rows.start : rows.stop]
+    low_pass = LowPass(signals.rate, min(TRIAL_RATE / 2 * signals.cutoff, HIGHEST_CUTOFF * signals.rate))
+    segment = next(s for s in signals.segments if s.start <= rows.start < s.stop)
+    start, stop = max(segment.start, rows.start - low_pass.half), min(segment.stop, rows.stop + low_pass.half)
+    smooth = smoothed(signals.tau_raw[start:stop], low_pass, [slice(0, stop - start)])
+    return smooth[rows.start - start : rows.stop - start : rows.step]
 
 
 class Excerpt:

@@ -57,8 +57,8 @@ class Gathered:
         self.ranges.append((Range.of(part.q[own]), Range.of(part.tau_raw[own]), np.abs(qd).max(axis=0)))
         self.squares += [np.einsum("ij,ij->j", x, x) for x in (qd, qdd)]
         self.noise += len(qd) * part.noise**2
-        moving = np.where(np.abs(qd) < self.slow, 0, np.sign(qd))
-        self.turns += np.sum(moving[1:] != moving[:-1], axis=0) // 2
+        one_way = (qd >= self.slow).view(np.int8) - (qd <= -self.slow).view(np.int8)  # 1, -1, or 0 where it rests
+        self.turns += np.sum(one_way[1:] != one_way[:-1], axis=0) // 2
         self.count += len(qd)
         self.excerpt.add(part)
 

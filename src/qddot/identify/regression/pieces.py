@@ -63,7 +63,7 @@ def pieces(signals: Signals, blocks: int | None = None, first: int = 0) -> Itera
 
 def blocks_of(signals: Signals, blocks: int | None, first: int) -> Iterator[tuple[int, list[int], int]]:
     """For each segment the number of its first block, where its blocks begin and end among its decimated samples, and its own."""
-    moving = np.any(signals.paces[1] >= STANDSTILL, axis=1)
+    moving = np.any(signals.kernel_paces >= STANDSTILL, axis=1)
     moving |= not moving.any()
     total = int(moving.sum())
     most = int(total * signals.factor / signals.rate / SHORTEST_BLOCK)
@@ -91,13 +91,12 @@ def stretch(signals: Signals, k: int, part: slice, cuts: tuple[int, ...] = ()) -
     inside, ends = reached(signals.centres(k)[part], signals.low_pass.half, signals.segments[k])
     motion = Samples(signals.q[inside], signals.qd[inside], signals.qdd[inside], signals.tau_raw[inside])
     step = 1 if any(ends.values()) else signals.step  # of a kernel that is cut off, no sample can be spared
-    paces = signals.paces[1][signals.decimated_segments[k]][part]
+    paces = signals.kernel_paces[signals.decimated_segments[k]][part]
     return Stretch(motion, paces, signals.low_pass, signals.factor, **ends, step=step, cuts=cuts)
 
 
 def streamed(chunks: Iterable[Signals]) -> Iterator[tuple[int, Stretch]]:
-    """Pieces of a log that comes in chunks (`stream`), each of several blocks, with the number of the first. None of the blocks lies
-    in two chunks. Kernels that reach beyond the ends of a record have pieces of their own.
+    """Pieces of a log that comes in chunks (`stream`). None of its blocks lies in two of them; a piece may hold several.
 
     >>> robot = qddot.load("two_link")
     >>> push = lambda t, q, qd: [3 * np.sin(2 * t), np.sin(3 * t)]
@@ -111,12 +110,18 @@ def streamed(chunks: Iterable[Signals]) -> Iterator[tuple[int, Stretch]]:
     """
     first = 0
     for signals in chunks:
-        blocks = None if signals.goes_on == (False, False) else CHUNK_BLOCKS
-        cut_off = kernel_rows(signals.low_pass, signals.factor)
-        for block, cuts, k in blocks_of(signals, blocks, first):
-            ends = sorted({0, min(cut_off, cuts[-1]), max(cuts[-1] - cut_off, 0), cuts[-1]})
-            for a, b in pairwise(ends):
-                for part in parts(a, b, strip_rows(signals)):
-                    inner = tuple(cut - part.start for cut in cuts[1:-1] if part.start < cut < part.stop)
-                    yield block + bisect_right(cuts[1:-1], part.start), stretch(signals, k, part, inner)
-            first = block + len(cuts) - 1
+        block = first
+        for block, piece in strips(signals, None if signals.goes_on == (False, False) else CHUNK_BLOCKS, first):
+            yield block, piece
+        first = block + len(piece.cuts) + 1
+
+
+def strips(signals: Signals, blocks: int | None = None, first: int = 0) -> Iterator[tuple[int, Stretch]]:
+    """Pieces of a size for one task, whatever the blocks, with the number of the first block in each. Kernels that reach beyond the
+    ends of a record have strips of their own, since they need every sample."""
+    cut_off = kernel_rows(signals.low_pass, signals.factor)
+    for block, cuts, k in blocks_of(signals, blocks, first):
+        ends = sorted({0, min(cut_off, cuts[-1]), max(cuts[-1] - cut_off, 0), cuts[-1]})
+        for part in (part for a, b in pairwise(ends) for part in parts(a, b, strip_rows(signals))):
+            inner = tuple(cut - part.start for cut in cuts[1:-1] if part.start < cut < part.stop)
+            yield block + bisect_right(cuts[1:-1], part.start), stretch(signals, k, part, inner)

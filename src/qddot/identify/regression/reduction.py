@@ -188,7 +188,7 @@ class Rows:
         found = np.empty((len(thinned.q), nv), order="F")
         for start in range(0, len(found), CHUNK):
             part = slice(start, start + CHUNK)
-            A = self._scratch(CHUNK)[: len(found[part])]
+            A = self._scratch("A", CHUNK, (self.ends[-1],))[: len(found[part])]
             self.fill(A, Samples(*(x[part] for x in thinned)), sharp=step == 1)
             found[part] = A @ smooth
         if step == 1:
@@ -208,7 +208,7 @@ class Rows:
         """
         thinned = self.spares and piece.step > 1
         samples = piece.thinned() if thinned else piece.samples()
-        A = self._scratch(len(samples.q))[: len(samples.q)]
+        A = self._scratch("A", len(samples.q), (self.ends[-1],))
         self.fill(A, samples, sharp=not thinned)
         if not thinned:
             return piece.filtered(A)
@@ -225,11 +225,13 @@ class Rows:
         """The rows (M, nv) that count. Coulomb friction may hold a joint that rests with any torque up to its own: no `Y pi`."""
         return piece.pace() >= self.base.parameter_set.rest_speeds
 
-    def _scratch(self, N: int) -> np.ndarray:
-        found = getattr(self._memory, "A", None)
+    def _scratch(self, name: str, N: int, shape: tuple[int, ...]) -> np.ndarray:
+        """An array (N, ...) of this thread, to be written to."""
+        found = getattr(self._memory, name, None)
         if found is None or len(found) < N:
-            found = self._memory.A = np.empty((N, self.ends[-1]))
-        return found
+            found = np.empty((N, *shape))
+            setattr(self._memory, name, found)
+        return found[:N]
 
     def fill(
         self,
@@ -242,10 +244,12 @@ class Rows:
         """Write `[X_j | tau_j]` of all joints side by side into A (N, K); `more` (N, nv, links) is added to the columns of links,
         `sliding` are rates as dry friction sees them. Without `sharp`, columns of dry friction and torques hold anything, if they
         can be spared."""
-        for start in range(0, len(samples.q), CACHED):
+        q, qd, qdd = (np.ascontiguousarray(x) for x in samples[:3])
+        Y = self._scratch("Y", CACHED, (q.shape[1], self.evaluator.links))
+        for start in range(0, len(q), CACHED):
             part = slice(start, start + CACHED)
             rates = None if sliding is None else sliding[part]
-            moved = self.evaluator.at(samples.q[part], samples.qd[part], samples.qdd[part], rates)
+            moved = self.evaluator.at(q[part], qd[part], qdd[part], rates, Y[: len(q[part])])
             moved = moved if more is None else moved._replace(Y=moved.Y + more[part])
             if self._picks is not None:
                 np.take(moved.Y.reshape(len(moved.Y), -1), self._picks, axis=1, out=A[part], mode="clip")

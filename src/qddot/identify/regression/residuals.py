@@ -59,12 +59,12 @@ class Residuals:
     def __repr__(self) -> str:
         return f"Residuals of {len(self.t)} samples: {self.relative:.2%} filtered, {self.relative_raw:.2%} raw"
 
-    @property
+    @cached_property
     def raw(self) -> np.ndarray:
         """(N, nv), N m."""
         return self.measured - self.predicted
 
-    @property
+    @cached_property
     def filtered(self) -> np.ndarray:
         """(M, nv), N m."""
         return self.filtered_measured - self.filtered_predicted
@@ -143,13 +143,9 @@ class Residuals:
         gross errors of a sensor or a bus. Many drives are noisier when they are fast, so the deviation is that about the sample,
         where it is the larger. What the model misses is smooth, but for friction that turns back between two samples: neither
         counts."""
-        x = self.raw
-        before, here, after = x[:-2], x[1:-1], x[2:]
-        alone = here - np.clip(here, np.minimum(before, after), np.maximum(before, after))  # from the median of the three
-        steps = np.abs(np.diff(x, axis=0))
-        spread = BY_MEDIAN * np.maximum(np.median(some_of(steps), axis=0), local_median(steps)[1:])
         turning = self.turning[:-2] | self.turning[1:-1] | self.turning[2:]
-        return mean(np.abs(alone) > OUTLIER * np.where(spread > 0, spread, np.inf), ~turning)
+        found = (outlying(x) for x in self.raw.T)
+        return np.array([np.sum(~turns[at]) / max(np.sum(~turns), 1) for at, turns in zip(found, turning.T)])
 
     @property
     def has_outliers(self) -> bool:
@@ -157,8 +153,8 @@ class Residuals:
         return bool(np.any(self.outliers > OUTLIER_SHARE))
 
 
-def residuals(base: Base, theta: np.ndarray, signals: Signals) -> Residuals:
-    """Residuals of a prepared log: its torques less those of base parameters.
+def residuals(base: Base, theta: np.ndarray, signals: Signals, rows: Rows | None = None) -> Residuals:
+    """Residuals of a prepared log: its torques less those of base parameters; `rows` are those of the base, if they are there.
 
     >>> robot = qddot.load("two_link")
     >>> push = lambda t, q, qd: [3 * np.sin(2 * t), np.sin(3 * t)]
@@ -170,13 +166,14 @@ def residuals(base: Base, theta: np.ndarray, signals: Signals) -> Residuals:
     >>> residuals(base, theta, signals).relative < 0.01  # less than a hundredth is left
     True
     """
-    parameter_set, rows = base.parameter_set, Rows(base)
+    parameter_set, rows = base.parameter_set, rows or Rows(base)
     motion = Samples(signals.q, signals.qd, signals.qdd, signals.tau_raw)
     parts = (Samples(*(x[segment] for x in motion)) for segment in signals.segments)
-    predicted = np.concatenate([rows.predicted(part, theta, signals.step) for part in parts])
+    found = [rows.predicted(part, theta, signals.step) for part in parts]
+    predicted = np.concatenate(found) if len(found) > 1 else found[0]
     if rows.evaluator.knows:
         predicted += parameter_set.known_torque(*motion[:3])
-    moving, filtered_moving = (paces >= parameter_set.rest_speeds for paces in signals.paces)
+    moving, filtered_moving = (paces >= parameter_set.rest_speeds for paces in (signals.paces, signals.kernel_paces))
     segment = np.concatenate([np.full(s.stop - s.start, k) for k, s in enumerate(signals.decimated_segments)])
     return Residuals(
         t=signals.t,
@@ -204,21 +201,44 @@ def some_of(x: np.ndarray) -> np.ndarray:
     return x[:: max(1, len(x) // MEDIAN_SAMPLES)]
 
 
-def local_median(x: np.ndarray) -> np.ndarray:
-    """Return the median of the stretch about each sample of a signal (N, nv)."""
-    count = max(1, len(x) // LOCAL_SAMPLES)
-    size = min(len(x), LOCAL_SAMPLES)
-    medians = np.median(x[: count * size].reshape(count, size, -1), axis=1)
-    return medians[np.minimum(np.arange(len(x)) // size, count - 1)]
+def outlying(x: np.ndarray) -> np.ndarray:
+    """Which of a signal's inner samples (N - 2,), by their number, are farther from the median of three than eight deviations: those
+    of all steps, or of the steps about, where these are larger."""
+    before, here, after = x[:-2], x[1:-1], x[2:]
+    alone = np.maximum(here - np.maximum(before, after), np.minimum(before, after) - here)
+    every = max(1, (len(x) - 1) // MEDIAN_SAMPLES)
+    usual = float(np.median(np.abs(x[1::every] - x[:-1:every])))
+    at = np.flatnonzero(alone > OUTLIER * BY_MEDIAN * usual)
+    spread = BY_MEDIAN * np.maximum(usual, step_about(x, at))
+    return at[(spread > 0) & (alone[at] > OUTLIER * spread)]
+
+
+def step_about(x: np.ndarray, at: np.ndarray) -> np.ndarray:
+    """The median step of the stretch in which each of these inner samples of a signal lies."""
+    size = min(len(x) - 1, LOCAL_SAMPLES)
+    stretch = np.minimum((at + 1) // size, max(1, (len(x) - 1) // LOCAL_SAMPLES) - 1)
+    medians = {k: np.median(np.abs(np.diff(x[k * size : (k + 1) * size + 1]))) for k in set(stretch.tolist())}
+    return np.array([medians[k] for k in stretch.tolist()])
 
 
 def mean(x: np.ndarray, where: np.ndarray) -> np.ndarray:
     """Return the mean of some samples of each joint (nv,); 0 where there are none."""
-    return np.sum(x, axis=0, where=where) / np.maximum(np.sum(where, axis=0), 1)
+    return total(x, where) / np.maximum(np.sum(where, axis=0), 1)
+
+
+def total(x: np.ndarray, where: np.ndarray) -> np.ndarray:
+    """Return the sum of some samples of each joint (nv,)."""
+    return np.array([np.sum(values if some.all() else values[some]) for values, some in zip(x.T, where.T)])
+
+
+def squared(x: np.ndarray, where: np.ndarray) -> np.ndarray:
+    """Return the sum of the squares of some samples of each joint (nv,)."""
+    some = (np.ascontiguousarray(values if some.all() else values[some]) for values, some in zip(x.T, where.T))
+    return np.array([values @ values for values in some])
 
 
 def rms(x: np.ndarray, where: np.ndarray | None = None) -> np.ndarray:
-    return np.sqrt(np.mean(x**2, axis=0) if where is None else mean(x**2, where))
+    return np.sqrt(np.mean(x**2, axis=0) if where is None else squared(x, where) / np.maximum(np.sum(where, axis=0), 1))
 
 
 def relative(error: np.ndarray, whole: np.ndarray) -> float:
@@ -256,13 +276,13 @@ def sums(left: Residuals, signals: Signals) -> Sums:
     """Squares of errors and torques; what is a mean of the chunk, times what it is weighted by."""
     own = signals.owned
     moving, filtered_moving = left.moving[own], left.filtered_moving
-    filtered = np.sum(left.filtered**2, axis=0, where=filtered_moving)
+    filtered = squared(left.filtered, filtered_moving)
     return Sums(
-        raw=np.sum(left.raw[own] ** 2, axis=0, where=moving),
-        measured=np.sum(left.measured[own] ** 2, axis=0, where=moving),
+        raw=squared(left.raw[own], moving),
+        measured=squared(left.measured[own], moving),
         count=own.stop - own.start,
         filtered=filtered,
-        filtered_measured=np.sum(left.filtered_measured**2, axis=0, where=filtered_moving),
+        filtered_measured=squared(left.filtered_measured, filtered_moving),
         moving=moving.sum(axis=0),
         filtered_moving=filtered_moving.sum(axis=0),
         samples=left.samples,
@@ -365,11 +385,11 @@ Errors = Residuals | StreamedResiduals
 
 def residuals_of_parts(base: Base, theta: np.ndarray, parts: Iterable[Signals]) -> Errors:
     """Errors that base parameters leave of a log: every sample if it comes in one part, else sums."""
-    parts = iter(parts)
+    parts, rows = iter(parts), Rows(base)
     first = next(parts)
-    shown = residuals(base, theta, first)
+    shown = residuals(base, theta, first, rows)
     second = next(parts, None)
     if second is None:
         return shown
-    rest = [sums(residuals(base, theta, part), part) for part in chain([second], parts)]
+    rest = [sums(residuals(base, theta, part, rows), part) for part in chain([second], parts)]
     return StreamedResiduals(shown, [sums(shown, first), *rest])

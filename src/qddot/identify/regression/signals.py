@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 from scipy.ndimage import maximum_filter1d, minimum_filter1d
@@ -123,27 +123,43 @@ class Signals:
         return grid[margin if before else 0 : len(grid) - margin if after else None]
 
     @cached_property
-    def paces(self) -> tuple[np.ndarray, np.ndarray]:
-        """How slow a joint is for a kernel's length: at each sample (N, n), and about each decimated one (M, n), rad/s or m/s.
+    def paces(self) -> np.ndarray:
+        """How slow a joint is for a kernel's length, at each sample (N, n), rad/s or m/s.
 
         It is four times the distance that holds all of a joint's positions, over the time, for the slowest such stretch with the
-        sample in it; of a decimated sample, for the slowest that its kernel touches. The distance is that in which a joint turns
-        back which takes all of the time to go from this speed to its opposite. So a mere turn is faster, and the noise of positions
-        does not count as motion as that of speeds would.
+        sample in it. The distance is that in which a joint turns back which takes all of the time to go from this speed to its
+        opposite. So a mere turn is faster, and the noise of positions does not count as motion as that of speeds would.
         """
-        each, about = [], []
-        for k, segment in enumerate(self.segments):
+        found = np.empty(self.q.shape, order="F")
+        for k, (segment, slowest) in enumerate(zip(self.segments, self._grid_paces)):
+            nearest = (np.arange(segment.stop - segment.start) - self.grid(k).start + self.factor // 2) // self.factor
+            found[segment] = slowest[np.clip(nearest, 0, len(slowest) - 1)]
+        return found
+
+    @cached_property
+    def kernel_paces(self) -> np.ndarray:
+        """How slow a joint is about each decimated sample (M, n), rad/s or m/s: for the slowest stretch that its kernel touches."""
+        about = []
+        for k, slowest in enumerate(self._grid_paces):
             grid, centres = self.grid(k), self.centres(k)
-            rows = kernel_rows(self.low_pass, self.factor)
-            window = {"size": 2 * rows + 1, "axis": 0, "mode": "nearest"}
-            q = self.q[segment][grid.start :: grid.step]
-            within = maximum_filter1d(q, **window) - minimum_filter1d(q, **window)
-            slowest = minimum_filter1d(within, **window) * (4 * self.rate / (2 * rows * self.factor))
-            nearest = (np.arange(segment.stop - segment.start) - grid.start + self.factor // 2) // self.factor
-            each.append(slowest[np.clip(nearest, 0, len(grid) - 1)])
             first = (centres.start - grid.start) // grid.step
-            about.append(minimum_filter1d(slowest, **window)[first : first + len(centres)])
-        return np.concatenate(each), np.concatenate(about)
+            about.append(minimum_filter1d(slowest, **self._pace_window)[first : first + len(centres)])
+        return np.concatenate(about)
+
+    @cached_property
+    def _grid_paces(self) -> list[np.ndarray]:
+        """The pace at each sample of each segment's grid."""
+        seconds, found = (self._pace_window["size"] - 1) * self.factor / self.rate, []
+        for k, segment in enumerate(self.segments):
+            q = self.q[segment][self.grid(k).start :: self.factor]
+            within = maximum_filter1d(q, **self._pace_window) - minimum_filter1d(q, **self._pace_window)
+            found.append(minimum_filter1d(within, **self._pace_window) * (4 / seconds))
+        return found
+
+    @property
+    def _pace_window(self) -> dict[str, Any]:
+        """A kernel's length on the grid."""
+        return {"size": 2 * kernel_rows(self.low_pass, self.factor) + 1, "axis": 0, "mode": "nearest"}
 
     @property
     def owned(self) -> slice:

@@ -17,7 +17,7 @@ from qddot.identify.regression.base import base_parameters
 from qddot.identify.regression.drive_terms import Column, Motion, drive_columns
 from qddot.identify.regression.estimators import weighted
 from qddot.identify.regression.parameter_set import ParameterSet
-from qddot.identify.regression.pieces import pieces
+from qddot.identify.regression.pieces import strips
 from qddot.identify.regression.reduction import reduce
 from qddot.identify.regression.residuals import residuals, rms
 from qddot.identify.regression.rest import with_needed_rests
@@ -71,14 +71,14 @@ class DrySpeeds(NamedTuple):
 def dry_speeds(robot: Robot, signals: Signals, laws: Mapping[str, Any] = NOTHING) -> DrySpeeds:
     """See `standstill_speeds`. Stribeck's speed, which is the same for all joints, is chosen along with them: the one would take in
     what the other lacks. So is friction by the load, which takes the same step, with the load of the parameters found before."""
-    usual = signals.paces[0] >= STANDSTILL  # without rests, which say nothing of the step
+    usual = signals.paces >= STANDSTILL  # without rests, which say nothing of the step
     least, most = NARROWEST * rms(signals.qdd, usual) / signals.rate, rms(signals.qd, usual) / 2
     moving = {joint: j for j, joint in enumerate(robot.joint_names) if 0 < least[j] < most[j]}
     speeds, laws, base, carried = dict.fromkeys(robot.joint_names, STANDSTILL), dict(laws), None, None
     for _ in range(STRIBECK_ROUNDS if laws.keys() & {"stribeck", LOAD} else STANDSTILL_ROUNDS):
         parameter_set = with_needed_rests(ParameterSet.of(robot, standstill=speeds, **laws).carrying(carried), [signals])
         base = base_parameters(parameter_set) if base is None else dataclasses.replace(base, parameter_set=parameter_set)
-        theta, _ = weighted(reduce(base, pieces(signals, blocks=1)))
+        theta, _ = weighted(reduce(base, strips(signals, blocks=1)))
         left, found = residuals(base, theta, signals), dict(zip(base.names, theta))
         load, carried = loads(parameter_set, signals), base.completed(theta)
         seen = []
