@@ -105,9 +105,8 @@ def test_chunks_and_threads_leave_out_the_same(log: Log, tmp_path: Path) -> None
             np.testing.assert_array_equal(a, b)
     for rows in (700, 1100):
         chunks = list(stream(Log.chunks(tmp_path / "run.npz", ROBOT, rows=rows), 5.0))
-        for k, part in enumerate((lambda chunk: chunk.owned, lambda chunk: slice(None))):
-            paces = np.concatenate([chunk.paces[k][part(chunk)] for chunk in chunks])
-            np.testing.assert_allclose(paces, whole.paces[k], atol=1e-12)
+        np.testing.assert_allclose(np.concatenate([chunk.paces[chunk.owned] for chunk in chunks]), whole.paces, atol=1e-12)
+        np.testing.assert_allclose(np.concatenate([chunk.kernel_paces for chunk in chunks]), whole.kernel_paces, atol=1e-12)
         cut = reduce(base, streamed(chunks))
         np.testing.assert_array_equal(cut.rows.sum(axis=0), serial.rows.sum(axis=0))
         for a, b in zip(cut.merged(range(len(cut.R))), serial.merged(range(len(serial.R)))):

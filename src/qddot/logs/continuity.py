@@ -90,14 +90,13 @@ class Continuity:
 
 def in_segment(t: np.ndarray, q: np.ndarray, tau: np.ndarray) -> Continuity:
     """One stretch of samples without a pause."""
+    told = without_a_break(t, q)
+    if told is not None:  # no step is late, stuck or aside
+        nothing = np.zeros(q.shape[1], int)
+        return Continuity(0, 0, (), nothing, still_torques(tau, told), resolutions(np.diff(q, axis=0)), (), len(t))
     step = np.diff(q, axis=0) / np.diff(t)[:, None]
     near = by_neighbours(step)
-    usual = BY_MEDIAN * np.median(np.abs(step - near)[:: max(1, len(step) // MEDIAN_SAMPLES)], axis=0)
-    if (
-        np.all(usual > 0) and squares((step - near) / usual).max() < SURE_STEP**2
-    ):  # no step stands out: none is late, stuck or aside
-        nothing, told = np.zeros(q.shape[1], int), squares(near / usual) > (SURE_STEP / HALF_SAMPLE) ** 2
-        return Continuity(0, 0, (), nothing, still_torques(tau, told), resolutions(np.diff(q, axis=0)), (), len(t))
+    usual = usual_deviation(step - near)
     v = median_filter(step, size=(VELOCITY_STEPS, 1), mode="nearest")
     deviation = scatter(step - v)
     told, r, late, lost_ones = lengths(step, v, deviation)
@@ -132,6 +131,30 @@ def bursts(step: np.ndarray, v: np.ndarray, deviation: np.ndarray, gap: np.ndarr
     return np.where(along > 0, count, 0), np.where(along > 0, 0, count)
 
 
+def without_a_break(t: np.ndarray, q: np.ndarray) -> np.ndarray | None:
+    """Where lost samples would show (N - 1,), of positions none of whose steps stands out from those next to it; None where one
+    does. Joint by joint, so that all of one stays in the cache."""
+    times = np.diff(t)
+    off, told = np.zeros(len(times)), np.zeros(len(times))
+    for x in q.T:
+        step = np.diff(x) / times
+        near = by_neighbours(step)
+        step -= near
+        usual = usual_deviation(step)
+        if not usual > 0:
+            return None
+        step /= usual
+        near /= usual
+        off += np.square(step, out=step)
+        told += np.square(near, out=near)
+    return told > (SURE_STEP / HALF_SAMPLE) ** 2 if off.max() < SURE_STEP**2 else None
+
+
+def usual_deviation(x: np.ndarray) -> np.ndarray:
+    """Standard deviation of each column by the median of some of its values, from zero."""
+    return BY_MEDIAN * np.median(np.abs(x[:: max(1, len(x) // MEDIAN_SAMPLES)]), axis=0)
+
+
 class Lengths(NamedTuple):
     """Steps in usual ones: where they can be told, their lengths, which are long, and whether those are samples that were lost."""
 
@@ -160,12 +183,19 @@ def squares(x: np.ndarray) -> np.ndarray:
 
 
 def by_neighbours(step: np.ndarray) -> np.ndarray:
-    """Steps (N, n) by those next to them: the median of what two before, two after and one on either side say, so that one of four
+    """Steps (N, ...) by those next to them: the median of what two before, two after and one on either side say, so that one of four
     may be long."""
-    p = np.pad(step, ((2, 2), (0, 0)), mode="edge")
+    p = np.concatenate([step[:1], step[:1], step, step[-1:], step[-1:]])
     before, after = p[1:-3], p[3:-1]
-    a, b, c = (before + after) / 2, 2 * before - p[:-4], 2 * after - p[4:]
-    return np.maximum(np.minimum(a, b), np.minimum(np.maximum(a, b), c))
+    one_side, other_side = 2 * before, 2 * after
+    one_side -= p[:-4]
+    other_side -= p[4:]
+    both = before + after
+    both /= 2
+    least = np.minimum(both, one_side)
+    np.maximum(both, one_side, out=both)
+    np.minimum(both, other_side, out=both)
+    return np.maximum(least, both, out=least)
 
 
 def lost_rather_than_fast(r: np.ndarray) -> bool:
@@ -224,10 +254,10 @@ def still_torques(tau: np.ndarray, moving: np.ndarray) -> np.ndarray:
 
 def resolutions(step: np.ndarray) -> np.ndarray:
     """The unit (n,) in which positions count, by their steps (N, n); 0 where they are not rounded."""
-    size = np.abs(step)
-    some = np.mean(size == 0, axis=0) > ROUNDED_STEPS
+    some = np.mean(step == 0, axis=0) > ROUNDED_STEPS
     if not some.any():
         return np.zeros(len(some))
+    size = np.abs(step)
     unit = np.min(np.where(size > 0, size, np.inf), axis=0, initial=np.inf)
     unit = np.where(np.isfinite(unit), unit, 1.0)
     whole = np.mean(np.abs(size / unit - np.round(size / unit)) < ON_GRID, axis=0)

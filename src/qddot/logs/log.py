@@ -201,7 +201,7 @@ class Log:
         """Joints."""
         return self.q.shape[1]
 
-    @property
+    @cached_property
     def rate(self) -> float:
         """Samples a second: one over the mean step, pauses and lost samples left out."""
         steps = np.concatenate([np.diff(self.t[s]) for s in self.segments])
@@ -286,7 +286,9 @@ def is_kept(value: object) -> bool:
 def between_pauses(t: np.ndarray) -> tuple[slice, ...]:
     """Stretches of times (N,) without a pause."""
     steps = np.diff(t)
-    cuts = np.flatnonzero(steps > GAP * np.median(steps)) + 1 if len(steps) else np.array([], int)
+    if not len(steps) or steps.max() <= GAP * steps.min():  # the median takes its time
+        return (slice(0, len(t)),)
+    cuts = np.flatnonzero(steps > GAP * np.median(steps)) + 1
     return tuple(slice(a, b) for a, b in pairwise([0, *cuts.tolist(), len(t)]))
 
 

@@ -97,6 +97,8 @@ class Steps:
 
 def usual_step(steps: np.ndarray) -> float:
     """The mean step, lost samples left out."""
+    if steps.max() < (1 + HALF_SAMPLE) * steps.min():  # none is lost; the median takes its time
+        return float(steps.mean())
     usual = np.median(steps)
     return float(steps[(steps > HALF_SAMPLE * usual) & (steps < (1 + HALF_SAMPLE) * usual)].mean())
 

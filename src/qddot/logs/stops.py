@@ -61,5 +61,6 @@ def at_top(x: np.ndarray, moving: np.ndarray) -> tuple[int, float]:
 
 def longest_run(flags: np.ndarray) -> int:
     """Most true values in a row."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[0], flags.astype(int), [0]])))
-    return int((edges[1::2] - edges[::2]).max(initial=0))
+    at = np.flatnonzero(flags)
+    ends = np.flatnonzero(np.diff(at) > 1) + 1
+    return int(np.diff(np.concatenate([[0], ends, [len(at)]])).max())

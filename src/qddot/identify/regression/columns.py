@@ -35,8 +35,8 @@ class Evaluator:
     def at(
         self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray, sliding: np.ndarray | None = None, out: np.ndarray | None = None
     ) -> Moved:
-        """The columns for a motion (N, nv); `sliding`: rates as dry friction sees them, if not as they are; `out` (N, nv, links): where
-        those of the links go."""
+        """The columns for a motion (N, nv); `sliding`: rates as dry friction sees them, if not as they are; `out` (N, nv, links) is
+        where those of the links go."""
         motion = Motion(q, qd, qdd, np.zeros((0, q.shape[1])), sliding)
         Y = self.bare.regressor(q, qd, qdd, threads=1, out=out)
         return Moved(self, motion._replace(load=self.load(motion, Y)) if self.parameter_set.is_loaded else motion, Y)

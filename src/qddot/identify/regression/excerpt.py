@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from qddot.identify.regression.signals import Signals, smoothed, stacked
+from qddot.identify.regression.signals import Signals, reached, stacked
 from qddot.logs.lowpass import LowPass
 from qddot.thresholds import HIGHEST_CUTOFF, LAW_SAMPLES, TRIAL_RATE, TRIAL_SAMPLES, TRIAL_WINDOW
 
@@ -29,18 +30,32 @@ def coarsest_step(signals: Signals) -> int:
 
 def thinned_out(signals: Signals, step: int, most: int) -> Signals:
     """Every `step`-th sample, in stretches all over the log with about as many samples at most."""
+    return joined([taken(signals, stretch) for stretch in stretches(signals, step, most)])
+
+
+def stretches(signals: Signals, step: int, most: int) -> list[range]:
+    """Samples at equal distances in stretches at equal distances, about as many as told at most."""
     window = TRIAL_WINDOW * (2 * signals.low_pass.half + 1)
     every = window * max(1, -(-len(signals) // (step * most)))
     starts = [(start, s.stop) for s in signals.segments for start in range(s.start, s.stop, every)]
-    stretches = [range(start, min(start + window, stop), step) for start, stop in starts]
+    found = [range(start, min(start + window, stop), step) for start, stop in starts]
     if every == window:
-        stretches = [range(s.start, s.stop, step) for s in signals.segments]
-    stretches = [stretch for stretch in stretches if len(stretch) > 1]
-    rows = np.concatenate([np.asarray(stretch) for stretch in stretches])
-    torques = np.concatenate([without_noise(signals, stretch) for stretch in stretches])
-    arrays = {name: getattr(signals, name)[rows] for name in ARRAYS} | {"tau_raw": torques}
-    rate, thinned = signals.rate / step, signals.thinned * step
-    return replace(signals, **arrays, rate=rate, segments=stacked(map(len, stretches)), goes_on=(False, False), thinned=thinned)
+        found = [range(s.start, s.stop, step) for s in signals.segments]
+    return [stretch for stretch in found if len(stretch) > 1]
+
+
+def taken(signals: Signals, rows: range) -> Signals:
+    """Some samples at equal distances as a log of its own."""
+    arrays = {name: getattr(signals, name)[rows.start : rows.stop : rows.step].copy() for name in ARRAYS}  # no view: all would stay
+    arrays["tau_raw"] = without_noise(signals, rows)
+    rate, thinned = signals.rate / rows.step, signals.thinned * rows.step
+    return replace(signals, **arrays, rate=rate, segments=(slice(0, len(rows)),), goes_on=(False, False), thinned=thinned)
+
+
+def joined(parts: Sequence[Signals]) -> Signals:
+    """Logs of one motion as segments of one."""
+    arrays = {name: np.concatenate([getattr(one, name) for one in parts]) for name in ARRAYS}
+    return replace(parts[0], **arrays, segments=stacked(map(len, parts)))
 
 
 def without_noise(signals: Signals, rows: range) -> np.ndarray:
@@ -50,32 +65,27 @@ def without_noise(signals: Signals, rows: range) -> np.ndarray:
         return signals.tau_raw[rows.start : rows.stop]
     low_pass = LowPass(signals.rate, min(TRIAL_RATE / 2 * signals.cutoff, HIGHEST_CUTOFF * signals.rate))
     segment = next(s for s in signals.segments if s.start <= rows.start < s.stop)
-    start, stop = max(segment.start, rows.start - low_pass.half), min(segment.stop, rows.stop + low_pass.half)
-    smooth = smoothed(signals.tau_raw[start:stop], low_pass, [slice(0, stop - start)])
-    return smooth[rows.start - start : rows.stop - start : rows.step]
+    centres = range(rows.start - segment.start, rows.stop - segment.start, rows.step)
+    inside, ends = reached(centres, low_pass.half, segment)
+    return low_pass.decimated(signals.tau_raw[inside], rows.step, **ends)
 
 
 class Excerpt:
     """Stretches of parts at equal distances, about as many as of a whole log (`few`), however many parts come."""
 
     def __init__(self) -> None:
-        self.stretches: list[Signals] = []
+        self.kept: list[Signals] = []
         self.only: Signals | None = None
         self.every, self.met = 1, 0
 
     def add(self, part: Signals) -> None:
         self.only = part if self.met == 0 else None
-        thinned = few(part)
-        for segment in thinned.segments:
+        for stretch in stretches(part, coarsest_step(part), TRIAL_SAMPLES):
             if self.met % self.every == 0:
-                arrays = {name: getattr(thinned, name)[segment] for name in ARRAYS}
-                self.stretches.append(replace(thinned, **arrays, segments=(slice(0, segment.stop - segment.start),)))
+                self.kept.append(taken(part, stretch))
             self.met += 1
-        while sum(map(len, self.stretches)) > 2 * TRIAL_SAMPLES and len(self.stretches) > 1:
-            self.stretches, self.every = self.stretches[::2], 2 * self.every
+        while sum(map(len, self.kept)) > 2 * TRIAL_SAMPLES and len(self.kept) > 1:
+            self.kept, self.every = self.kept[::2], 2 * self.every
 
     def signals(self) -> Signals:
-        if self.only is not None:
-            return self.only
-        arrays = {name: np.concatenate([getattr(one, name) for one in self.stretches]) for name in ARRAYS}
-        return replace(self.stretches[0], **arrays, segments=stacked(map(len, self.stretches)))
+        return joined(self.kept) if self.only is None else self.only

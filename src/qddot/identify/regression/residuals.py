@@ -173,7 +173,7 @@ def residuals(base: Base, theta: np.ndarray, signals: Signals, rows: Rows | None
     predicted = np.concatenate(found) if len(found) > 1 else found[0]
     if rows.evaluator.knows:
         predicted += parameter_set.known_torque(*motion[:3])
-    moving, filtered_moving = (paces >= parameter_set.rest_speeds for paces in (signals.paces, signals.kernel_paces))
+    moving, filtered_moving = (x >= parameter_set.rest_speeds for x in (signals.paces, signals.kernel_paces))
     segment = np.concatenate([np.full(s.stop - s.start, k) for k, s in enumerate(signals.decimated_segments)])
     return Residuals(
         t=signals.t,
@@ -202,8 +202,8 @@ def some_of(x: np.ndarray) -> np.ndarray:
 
 
 def outlying(x: np.ndarray) -> np.ndarray:
-    """Which of a signal's inner samples (N - 2,), by their number, are farther from the median of three than eight deviations: those
-    of all steps, or of the steps about, where these are larger."""
+    """Which inner samples of a signal, by their number, are farther from the median of three than eight deviations: those of all
+    steps, or of the steps about, where these are larger."""
     before, here, after = x[:-2], x[1:-1], x[2:]
     alone = np.maximum(here - np.maximum(before, after), np.minimum(before, after) - here)
     every = max(1, (len(x) - 1) // MEDIAN_SAMPLES)
