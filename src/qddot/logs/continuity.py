@@ -183,8 +183,8 @@ def squares(x: np.ndarray) -> np.ndarray:
 
 
 def by_neighbours(step: np.ndarray) -> np.ndarray:
-    """Steps (N, ...) by those next to them: the median of what two before, two after and one on either side say, so that one of four
-    may be long."""
+    """Steps (N, ...) by those next to them: the median of what two before, two after and one on either side say, so that one of
+    four may be long."""
     p = np.concatenate([step[:1], step[:1], step, step[-1:], step[-1:]])
     before, after = p[1:-3], p[3:-1]
     one_side, other_side = 2 * before, 2 * after
