@@ -28,8 +28,9 @@ from qddot.identify.regression.estimators import Estimate, essential, least_squa
 from qddot.identify.regression.instruments import instrumental
 from qddot.identify.regression.parameter_set import ParameterSet
 from qddot.identify.regression.pieces import pieces, streamed
-from qddot.identify.regression.reduction import Factors, Samples, reduce
+from qddot.identify.regression.reduction import Factors, reduce
 from qddot.identify.regression.residuals import Residuals, residuals
+from qddot.identify.regression.rows import Samples
 from qddot.identify.regression.signals import Signals, prepare
 from qddot.identify.regression.standstill import standstill_speeds
 from qddot.identify.regression.stream import stream

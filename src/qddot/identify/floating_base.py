@@ -25,8 +25,8 @@ from qddot.identify.physical.identified import sound_body
 from qddot.identify.regression.base import independent_columns, preference
 from qddot.identify.regression.bodies import body_inertias, with_parameters, without_drives
 from qddot.identify.regression.motions import moved
-from qddot.identify.regression.reduction import Samples
 from qddot.identify.regression.residuals import relative
+from qddot.identify.regression.rows import Samples
 from qddot.identify.regression.signals import thinning
 from qddot.logs.lowpass import LowPass
 from qddot.thresholds import COLUMN_NOTHING

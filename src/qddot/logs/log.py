@@ -17,6 +17,7 @@ from qddot.arguments import finite_number, real_array
 from qddot.errors import InputError
 from qddot.files import LOG_BYTES
 from qddot.logs.audit import Audit, audit
+from qddot.logs.channels import is_kept, kept
 from qddot.logs.column_names import number_of, places
 from qddot.logs.convert import Options, Reading
 from qddot.logs.kept_tables import Kept
@@ -265,22 +266,6 @@ class Log:
     def resampled(self, rate: float) -> Log:
         """Return the motion at `rate` samples a second: low-passed where it gets slower, cubic splines between samples."""
         return resampled(self, rate)
-
-
-def kept(array: np.ndarray) -> np.ndarray:
-    """An array as logs keep them: nobody writes to it, and channels, its columns, lie in one piece each, so that to go through one
-    costs no more than its numbers."""
-    array = np.asfortranarray(array)
-    array.setflags(write=False)
-    return array
-
-
-def is_kept(value: object) -> bool:
-    """Whether this is such an array already, or some rows of one: then it need not be copied."""
-    if not isinstance(value, np.ndarray) or value.dtype != float or value.flags.writeable:
-        return False
-    whole = value if value.base is None else value.base
-    return isinstance(whole, np.ndarray) and whole.flags.f_contiguous and not whole.flags.writeable
 
 
 def between_pauses(t: np.ndarray) -> tuple[slice, ...]:

@@ -133,16 +133,16 @@ def convolved_by(x: np.ndarray, kernels: Sequence[np.ndarray]) -> list[np.ndarra
     count = N - taps + 1
     if count < 1:
         raise InputError(f"{N} samples are fewer than the {taps} the filter spans (a higher cut-off, or a longer log)")
-    size = next_fast_len(min(N, max(LEAST_STRETCH, 8 * taps)), real=True)
+    size: int = next_fast_len(min(N, max(LEAST_STRETCH, 8 * taps)), real=True)  # type: ignore[assignment]
     hop = size - taps + 1
-    responses = [rfft(kernel, size) for kernel in kernels]
+    responses = [np.asarray(rfft(kernel, size)) for kernel in kernels]
     found = [np.empty((count, channels), order="F") for _ in kernels]
     padded = np.zeros(-(-count // hop) * hop + taps - 1)
     stretches = sliding_window_view(padded, size)[::hop]
     for j in range(channels):
         padded[:N] = x[:, j]
-        spectra = rfft(stretches)
+        spectra = np.asarray(rfft(stretches))
         for out, response in zip(found, responses):
-            within = irfft(spectra * response, size)[:, taps - 1 :]
+            within = np.asarray(irfft(spectra * response, size))[:, taps - 1 :]
             out[:, j] = within.reshape(-1)[:count]
     return found

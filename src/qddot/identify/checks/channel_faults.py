@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 
 from qddot.identify.checks.trial import Alternative, Trial
-from qddot.identify.regression.reduction import Samples
+from qddot.identify.regression.rows import Samples
 from qddot.thresholds import LARGEST_ANGLE
 
 

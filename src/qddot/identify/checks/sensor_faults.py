@@ -9,7 +9,7 @@ import numpy as np
 
 from qddot.identify.checks.normal_equations import Left, score
 from qddot.identify.checks.trial import Alternative, Trial
-from qddot.identify.regression.reduction import Samples
+from qddot.identify.regression.rows import Samples
 from qddot.logs.lowpass import convolved
 from qddot.thresholds import (
     DELAYS_TRIED,

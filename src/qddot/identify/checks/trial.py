@@ -20,7 +20,7 @@ from qddot.algorithms.regressor import INERTIAL
 from qddot.identify.checks.normal_equations import Equations, Left, fitted
 from qddot.identify.regression.base import Base
 from qddot.identify.regression.drive_terms import is_friction
-from qddot.identify.regression.reduction import Rows, Samples
+from qddot.identify.regression.rows import Rows, Samples
 from qddot.identify.regression.signals import Signals
 from qddot.thresholds import DRY_BLUR, STILL_EXPLAINED, TRIAL_FIFTHS, TRIAL_ROWS
 

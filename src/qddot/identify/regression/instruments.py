@@ -16,7 +16,7 @@ from qddot.errors import InputError, SingularityError
 from qddot.identify.regression.base import Base
 from qddot.identify.regression.estimators import Estimate, lengths
 from qddot.identify.regression.pieces import pieces
-from qddot.identify.regression.reduction import Rows
+from qddot.identify.regression.rows import Rows
 from qddot.identify.regression.signals import Signals
 
 

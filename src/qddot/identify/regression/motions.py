@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from qddot.errors import InputError
-from qddot.identify.regression.reduction import Samples
+from qddot.identify.regression.rows import Samples
 from qddot.identify.regression.signals import Signals, prepare
 from qddot.logs.log import Log
 

@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from qddot.identify.regression.reduction import STRIP, Samples
+from qddot.identify.regression.reduction import STRIP
+from qddot.identify.regression.rows import Samples
 from qddot.identify.regression.signals import Signals, kernel_rows, reached
 from qddot.logs.lowpass import LowPass
 from qddot.thresholds import CHUNK_BLOCKS, SHORTEST_BLOCK, STANDSTILL, TIME_BLOCKS

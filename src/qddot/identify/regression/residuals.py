@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from qddot.identify.regression.base import Base
-from qddot.identify.regression.reduction import Rows, Samples
+from qddot.identify.regression.rows import Rows, Samples
 from qddot.identify.regression.signals import Signals
 from qddot.thresholds import BY_MEDIAN, LOCAL_SAMPLES, MEDIAN_SAMPLES, OUTLIER, OUTLIER_SHARE
 

@@ -1,0 +1,225 @@
+"""The regressor of the base parameters along pieces of a log: the joints' rows, filtered, and what they predict."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+
+from qddot.identify.regression.base import Base
+from qddot.identify.regression.drive_terms import Column, Motion, is_smooth
+from qddot.identify.regression.triangles import CHUNK
+
+CACHED = 256  # samples whose regressor stays in the cache
+
+
+class Samples(NamedTuple):
+    """A piece of a log: the motion (N, nv) and the torques (N, nv).
+
+    >>> samples = qddot.identify.Samples(*np.zeros((4, 50, 2)))
+    >>> samples.q.shape, samples.tau.shape
+    ((50, 2), (50, 2))
+    """
+
+    q: np.ndarray
+    qd: np.ndarray
+    qdd: np.ndarray
+    tau: np.ndarray
+
+
+class Piece(Protocol):
+    """Some consecutive samples; it travels to other processes, so it holds arrays or the name of a file."""
+
+    def samples(self) -> Samples:
+        """These samples, and those about them that the filter needs."""
+        ...
+
+    def pace(self) -> np.ndarray:
+        """How slow each joint is for a while about each sample that remains after the filter (M, nv), rad/s or m/s."""
+        ...
+
+    @property
+    def step(self) -> int:
+        """Samples for one that says all of a smooth signal; 1 if none can be spared."""
+        ...
+
+    @property
+    def cuts(self) -> Sequence[int]:
+        """Filtered samples at which another block begins."""
+        ...
+
+    def thinned(self) -> Samples:
+        """Samples thinned to those that tell all of a smooth signal."""
+        ...
+
+    def filtered(self, x: np.ndarray, thinned: bool = False) -> np.ndarray:
+        """Filter a signal (N, ...) along them, or along the thinned ones: (M, ...)."""
+        ...
+
+
+class Rows:
+    """The joints' rows of the regressor of the base parameters, those of all joints side by side. Holds compiled code: made once in
+    a process."""
+
+    def __init__(self, base: Base) -> None:
+        self.base, self.evaluator = base, base.parameter_set.evaluator()
+        self._memory = threading.local()  # fresh pages would cost as much as what is written to them
+        self.columns: list[np.ndarray] = []  # base parameters in each joint's row
+        self._from: list[np.ndarray] = []
+        for used in self.evaluator.used:
+            T = base.parameter_set.T[np.ix_(used, np.array(base.independent, int))]
+            here = np.flatnonzero(np.any(T != 0, axis=0))
+            T = T[:, here]
+            picks = np.argmax(T, axis=0)
+            plain = np.array_equal(T, np.eye(len(T))[:, picks])  # no ties: columns as they are
+            self.columns.append(here)
+            self._from.append(picks if plain else T)
+        self.ends = np.cumsum([len(here) + 1 for here in self.columns])  # of each joint's columns, the torque last
+        plain = all(how.ndim == 1 for how in self._from)
+        self.spares = plain and not self.evaluator.knows and not base.parameter_set.is_loaded
+        drives = [self._drive_columns(j, how) for j, how in enumerate(self._from)] if self.spares else []
+        self._smooth, self._sharp = ([one for each in kind for one in each] for kind in (zip(*drives) if drives else ((), ())))
+        self._picks = np.concatenate([self._link_picks(j, how) for j, how in enumerate(self._from)]) if self.spares else None
+
+    def _drive_columns(self, j: int, picks: np.ndarray) -> tuple[list[tuple[int, Column]], list[tuple[int, Column]]]:
+        """Places, and columns, of joint j's drive: those that are smooth, and those that change within a few samples, of dry
+        friction, where a joint turns back."""
+        names = [term.name for term in self.base.parameter_set.terms]
+        links, driven, start = len(self.evaluator.carried[j]), self.evaluator.driven[j], self.ends[j] - len(picks) - 1
+        found = [(start + k, *driven[place - links]) for k, place in enumerate(picks.tolist()) if place >= links]
+        smooth = {k for k, at, _ in found if is_smooth(names[at - self.evaluator.links], names)}
+        return [(k, column) for k, _, column in found if k in smooth], [(k, column) for k, _, column in found if k not in smooth]
+
+    def _link_picks(self, j: int, picks: np.ndarray) -> np.ndarray:
+        """For each column of joint j its place in the flattened regressor of the links; any, where it is no link's."""
+        carried = self.evaluator.carried[j]
+        of_links = np.where(picks < len(carried), carried[np.minimum(picks, len(carried) - 1)], 0) if len(carried) else 0 * picks
+        return j * self.evaluator.links + np.append(of_links, 0)
+
+    def each(self, rows: np.ndarray) -> list[np.ndarray]:
+        """`[X_j | tau_j]` of each joint, of rows (N, K) in which they stand side by side."""
+        return np.split(rows, self.ends[:-1], axis=1)
+
+    def torques(self, rows: np.ndarray, theta: np.ndarray) -> np.ndarray:
+        """Torques (N, nv) that parameters (r,) make of rows (N, K)."""
+        return rows @ self._weights(theta)
+
+    def _weights(self, theta: np.ndarray) -> np.ndarray:
+        """By what each column counts for each joint's torque (K, nv)."""
+        found = np.zeros((self.ends[-1], len(self.columns)))
+        for j, (end, here) in enumerate(zip(self.ends, self.columns)):
+            found[end - 1 - len(here) : end - 1, j] = theta[here]
+        return found
+
+    def predicted(self, motion: Samples, theta: np.ndarray, step: int = 1) -> np.ndarray:
+        """Torques (N, nv) of parameters (r,) along a stretch of a motion, without what is known anyway. What is smooth is computed
+        for every `step`-th sample and interpolated."""
+        N, nv = motion.q.shape
+        step = step if self.spares and 4 * step < N else 1
+        at = np.arange(0, N, step)
+        rest = np.arange(at[-1] + 1, N)
+        weights = self._weights(theta)
+        smooth = weights.copy()
+        smooth[[k for k, _ in self._sharp if step > 1]] = 0.0
+        thinned = Samples(*(np.concatenate([x[::step], x[rest]]) if step > 1 else x for x in motion))
+        found = np.empty((len(thinned.q), nv), order="F")
+        for start in range(0, len(found), CHUNK):
+            part = slice(start, start + CHUNK)
+            A = self._scratch("A", CHUNK, (self.ends[-1],))[: len(found[part])]
+            self.fill(A, Samples(*(x[part] for x in thinned)), sharp=step == 1)
+            found[part] = A @ smooth
+        if step == 1:
+            return found
+        tau = np.concatenate([interpolated(found[: len(at)], step), found[len(at) :]])
+        moved = Motion(motion.q, motion.qd, motion.qdd, np.zeros((0, nv)))
+        for k, column in self._sharp:
+            j = int(np.searchsorted(self.ends, k, side="right"))
+            tau[:, j] += weights[k, j] * column(moved)
+        return tau
+
+    def __call__(self, piece: Piece) -> np.ndarray:
+        """`[X_j | tau_j]` of all joints side by side, filtered (M, K); what a filter does not copy is valid until the next call.
+
+        Columns of links and all else that is smooth are computed for some samples only, if the log has many in a period of the
+        cut-off; dry friction for all.
+        """
+        thinned = self.spares and piece.step > 1
+        samples = piece.thinned() if thinned else piece.samples()
+        A = self._scratch("A", len(samples.q), (self.ends[-1],))
+        self.fill(A, samples, sharp=not thinned)
+        if not thinned:
+            return piece.filtered(A)
+        found, (q, qd, qdd, tau) = piece.filtered(A, thinned=True), piece.samples()
+        motion = Motion(q, qd, qdd, np.zeros((0, q.shape[1])))
+        sharp = np.empty((len(q), q.shape[1] + len(self._sharp)), order="F")
+        sharp[:, : q.shape[1]] = tau
+        for k, (_, column) in enumerate(self._sharp, start=q.shape[1]):
+            sharp[:, k] = column(motion)
+        found[:, [*(self.ends - 1), *(k for k, _ in self._sharp)]] = piece.filtered(sharp)
+        return found
+
+    def moving(self, piece: Piece) -> np.ndarray:
+        """The rows (M, nv) that count. Coulomb friction may hold a joint that rests with any torque up to its own: no `Y pi`."""
+        return piece.pace() >= self.base.parameter_set.rest_speeds
+
+    def _scratch(self, name: str, N: int, shape: tuple[int, ...]) -> np.ndarray:
+        """An array (N, ...) of this thread, to be written to."""
+        found = getattr(self._memory, name, None)
+        if found is None or len(found) < N:
+            found = np.empty((N, *shape))
+            setattr(self._memory, name, found)
+        return found[:N]
+
+    def fill(
+        self,
+        A: np.ndarray,
+        samples: Samples,
+        more: np.ndarray | None = None,
+        sliding: np.ndarray | None = None,
+        sharp: bool = True,
+    ) -> None:
+        """Write `[X_j | tau_j]` of all joints side by side into A (N, K); `more` (N, nv, links) is added to the columns of links,
+        `sliding` are rates as dry friction sees them. Without `sharp`, columns of dry friction and torques hold anything, if they
+        can be spared."""
+        q, qd, qdd = (np.ascontiguousarray(x) for x in samples[:3])
+        Y = self._scratch("Y", CACHED, (q.shape[1], self.evaluator.links))
+        for start in range(0, len(q), CACHED):
+            part = slice(start, start + CACHED)
+            rates = None if sliding is None else sliding[part]
+            moved = self.evaluator.at(q[part], qd[part], qdd[part], rates, Y[: len(q[part])])
+            moved = moved if more is None else moved._replace(Y=moved.Y + more[part])
+            if self._picks is not None:
+                np.take(moved.Y.reshape(len(moved.Y), -1), self._picks, axis=1, out=A[part], mode="clip")
+                continue
+            tau = samples.tau[part] - (moved.known() if self.evaluator.knows else 0.0)
+            for j, (a, how) in enumerate(zip(self.each(A[part]), self._from)):
+                if how.ndim == 1:
+                    moved.picked(j, how, a)
+                else:
+                    a[:, :-1] = moved.row(j) @ how
+                a[:, -1] = tau[:, j]
+        if self.spares:  # a column of a drive costs less for many samples at once
+            motion = Motion(samples.q, samples.qd, samples.qdd, np.zeros((0, samples.q.shape[1])), sliding)
+            for k, column in (*self._smooth, *(self._sharp if sharp else ())):
+                A[:, k] = column(motion)
+            if sharp:
+                A[:, self.ends - 1] = samples.tau
+
+
+def interpolated(x: np.ndarray, step: int) -> np.ndarray:
+    """A signal (M, n) with `step` times as many samples ((M - 1) step + 1, n): by cubics through four of them."""
+    ends = np.array([4.0, -6.0, 4.0, -1.0])
+    padded = np.concatenate([ends @ x[:4][None], x, ends @ x[:-5:-1][None]])
+    s = np.arange(step) / step
+    cubics = np.stack(
+        [-s * (s - 1) * (s - 2) / 6, (s + 1) * (s - 1) * (s - 2) / 2, -(s + 1) * s * (s - 2) / 2, (s + 1) * s * (s - 1) / 6]
+    )
+    windows = sliding_window_view(padded.T, 4, axis=1)  # (n, M - 1, 4), between a sample and the next
+    found = np.empty(((len(x) - 1) * step + 1, x.shape[1]), order="F")
+    for column, four in zip(found.T, windows):
+        np.matmul(four, cubics, out=column[:-1].reshape(-1, step))
+    found[-1] = x[-1]
+    return found
