@@ -15,7 +15,7 @@ from qddot.algorithms.mass_matrix import composite_inertias
 from qddot.model.lower import WORLD
 from qddot.model.model import LiftedModel
 from qddot.model.scalar import Scalar
-from qddot.model.spatial import ZERO, Force, Mat, Motion, PseudoInertia, Transform, Vec, skew
+from qddot.model.spatial import ZERO, Force, Mat, Motion, PseudoInertia, Transform, Vec, skew, turned
 
 Matrix = list[list[Scalar]]
 
@@ -37,7 +37,7 @@ class CoriolisMap(NamedTuple):
     def out(self, X: Transform) -> CoriolisMap:
         """The map of a child at X, seen from the parent."""
         l = X.R @ self.l
-        return CoriolisMap(X.R @ self.N @ X.R.T - skew(X.p) @ skew(l), l)
+        return CoriolisMap(turned(X.R, self.N) - skew(X.p) @ skew(l), l)
 
     def __matmul__(self, u: Motion) -> Force:
         return Force(self.N @ u.w, -self.l.cross(u.w))

@@ -19,12 +19,12 @@ from qddot.algorithms.drives import (
 )
 from qddot.algorithms.factor import transposed
 from qddot.algorithms.forward_dynamics import factored_mass_matrix
-from qddot.algorithms.inverse_dynamics import load_torque, spin
+from qddot.algorithms.inverse_dynamics import load_torque
 from qddot.algorithms.kinematics import Scalars, column_rates, path_to_root, short_frames, velocities, zeros
 from qddot.model.lower import WORLD
 from qddot.model.model import LiftedModel
 from qddot.model.scalar import Scalar
-from qddot.model.spatial import Motion
+from qddot.model.spatial import Force, Motion, RigidInertia
 
 Matrix = list[list[Scalar]]
 
@@ -46,12 +46,11 @@ def load_derivatives(model: LiftedModel, q: Scalars, qd: Scalars, qdd: Scalars) 
     """Return derivatives of inverse dynamics without friction."""
     model, X = short_frames(model, q)
     carried, v = velocities(model, X, qd)
-    a, f, pulled = {WORLD: Motion(v=-model.gravity)}, [], []
+    a, pulled = {WORLD: Motion(v=-model.gravity)}, []
     for body in model.bodies:
         i, vJ = body.index, body.velocity(qd)
         pulled.append(X[i].into(a[body.parent]))  # the parent's acceleration, here
         a[i] = pulled[i] + body.velocity(qdd) + v[i].cross(vJ)
-        f.append(body.moments.wrench(a[i].v + v[i].w.cross(v[i].v), spin(v[i].w, a[i].w)))
 
     # how a column changes what its subtree's velocity and acceleration do: first and second rate as seen from the parent
     moving, rate, rate2, swing = column_rates(model, carried, qd), {}, {}, {}
@@ -66,10 +65,10 @@ def load_derivatives(model: LiftedModel, q: Scalars, qd: Scalars, qdd: Scalars) 
     for c, armature in enumerate(armatures(model)):
         dqdd[c][c] = armature
     # from the tips to the root: what lies beyond a body is needed there and summed into its parent, and waits nowhere else
-    I, B = [body.inertia for body in model.bodies], [CoriolisMap() for _ in model.bodies]
+    I, B, f = ([kind() for _ in model.bodies] for kind in (RigidInertia, CoriolisMap, Force))
     for body in reversed(model.bodies):
-        j, parent = body.index, body.parent
-        B[j] = CoriolisMap.of(body.moments, v[j]) + B[j]
+        j, parent, turns = body.index, body.parent, CoriolisMap.of(body.moments, v[body.index])
+        I[j], B[j], f[j] = body.inertia + I[j], turns + B[j], body.inertia @ a[j] + turns @ v[j] + f[j]
         for (c, s), r, r2, w in zip(body.subspace, rate[j], rate2[j], swing[j]):
             by_q = (B[j] @ r) * 2 + I[j] @ r2
             by_qd = (B[j] @ s) * 2 + I[j] @ w

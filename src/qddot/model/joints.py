@@ -95,6 +95,17 @@ class Revolute(Coordinate):
         return Transform(rotation_z(*field.cos_sin(q[0])), Vec())
 
 
+class TurnedRevolute(Revolute):
+    """A hinge about z, its body turned by a constant angle, given by cosine and sine, against the frame that the hinge turns."""
+
+    def __init__(self, cos: float, sin: float) -> None:
+        self.cos, self.sin = cos, sin
+
+    def transform(self, field, q: list[Scalar]) -> Transform:
+        c, s = field.cos_sin(q[0])
+        return Transform(rotation_z(c * self.cos - s * self.sin, s * self.cos + c * self.sin), Vec())
+
+
 class Prismatic(Coordinate):
     """A slider along z."""
 

@@ -12,12 +12,13 @@ from typing import Any
 from qddot.errors import InputError, ModelValueError, UnboundSymbolError, unknown_name
 from qddot.model.check import check_frames, check_joint, check_parts, check_physics, check_rotations, leaders
 from qddot.model.check_tree import check_tree
+from qddot.model.common_normals import on_common_normals
 from qddot.model.constraints import Constraint, check_constraints
 from qddot.model.description import Frame, Joint, Link, symbols_in
 from qddot.model.faults import Faults
 from qddot.model.field import Field
 from qddot.model.joints import SINGLE
-from qddot.model.lower import Body, LiftedBody, Mechanism, lower
+from qddot.model.lower import WORLD, Body, LiftedBody, Mechanism, lower
 from qddot.model.overflow import overflow
 from qddot.model.regroup import base_moments
 from qddot.model.scalar import Scalar, as_scalar, is_symbolic
@@ -235,8 +236,9 @@ class LiftedModel:
         self.source, self.field = model, field
         self.nq, self.nv = model.mechanism.nq, model.mechanism.nv
         self.gravity = map_scalars(field.constant, model.gravity)
-        moments = base_moments(model.bodies) if regrouped else [None] * len(model.bodies)
-        self.bodies: list[LiftedBody] = [body.over(field, own) for body, own in zip(model.bodies, moments)]
+        bodies, self.moved = on_common_normals(model.bodies) if regrouped else (model.bodies, None)
+        moments = base_moments(bodies) if regrouped else [None] * len(bodies)
+        self.bodies: list[LiftedBody] = [body.over(field, own) for body, own in zip(bodies, moments)]
         if inertias is not None:  # scalars of the field already
             pairs = zip(self.bodies, inertias)
             self.bodies = [replace(body, inertia=own, moments=PseudoInertia.of(own)) for body, own in pairs]
@@ -246,4 +248,6 @@ class LiftedModel:
 
     def frame(self, name: str) -> tuple[int, Transform]:
         body, pose = self.source.frame(name)
+        if self.moved and body != WORLD:
+            pose = self.moved[body].inverse @ pose
         return body, map_scalars(self.field.constant, pose)
