@@ -57,7 +57,7 @@ def coriolis_maps(model: LiftedModel, X: list[Transform], v: Sequence[Motion]) -
 
 def coriolis_matrix(model: LiftedModel, q: Scalars, qd: Scalars) -> Matrix:
     """C(q, qd), the standard one."""
-    model, X = short_frames(model, q)
+    model, X = short_frames(model, q, joined=True)
     carried, v = velocities(model, X, qd)
     rates = column_rates(model, carried, qd)
     I, B = composite_inertias(model, X), coriolis_maps(model, X, v)

@@ -7,6 +7,8 @@ derivative with respect to q is along the tangent: of a change `integrate(q, dq)
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from qddot.algorithms.coriolis import CoriolisMap
 from qddot.algorithms.drives import (
     armatures,
@@ -16,6 +18,7 @@ from qddot.algorithms.drives import (
     load_factors,
     loaded_columns,
     spring_slope,
+    spring_torque,
 )
 from qddot.algorithms.factor import transposed
 from qddot.algorithms.forward_dynamics import factored_mass_matrix
@@ -24,7 +27,7 @@ from qddot.algorithms.kinematics import Scalars, column_rates, path_to_root, sho
 from qddot.model.lower import WORLD
 from qddot.model.model import LiftedModel
 from qddot.model.scalar import Scalar
-from qddot.model.spatial import Force, Motion, RigidInertia
+from qddot.model.spatial import Force, Motion, RigidInertia, Transform
 
 Matrix = list[list[Scalar]]
 
@@ -44,13 +47,9 @@ def inverse_dynamics_derivatives(model: LiftedModel, q: Scalars, qd: Scalars, qd
 
 def load_derivatives(model: LiftedModel, q: Scalars, qd: Scalars, qdd: Scalars) -> tuple[Matrix, Matrix, Matrix]:
     """Return derivatives of inverse dynamics without friction."""
-    model, X = short_frames(model, q)
+    model, X = short_frames(model, q, joined=True)
     carried, v = velocities(model, X, qd)
-    a, pulled = {WORLD: Motion(v=-model.gravity)}, []
-    for body in model.bodies:
-        i, vJ = body.index, body.velocity(qd)
-        pulled.append(X[i].into(a[body.parent]))  # the parent's acceleration, here
-        a[i] = pulled[i] + body.velocity(qdd) + v[i].cross(vJ)
+    pulled, a = accelerations(model, X, v, qd, qdd)
 
     # how a column changes what its subtree's velocity and acceleration do: first and second rate as seen from the parent
     moving, rate, rate2, swing = column_rates(model, carried, qd), {}, {}, {}
@@ -67,8 +66,8 @@ def load_derivatives(model: LiftedModel, q: Scalars, qd: Scalars, qdd: Scalars) 
     # from the tips to the root: what lies beyond a body is needed there and summed into its parent, and waits nowhere else
     I, B, f = ([kind() for _ in model.bodies] for kind in (RigidInertia, CoriolisMap, Force))
     for body in reversed(model.bodies):
-        j, parent, turns = body.index, body.parent, CoriolisMap.of(body.moments, v[body.index])
-        I[j], B[j], f[j] = body.inertia + I[j], turns + B[j], body.inertia @ a[j] + turns @ v[j] + f[j]
+        j, parent, own = body.index, body.parent, CoriolisMap.of(body.moments, v[body.index])
+        I[j], B[j], f[j] = body.inertia + I[j], own + B[j], body.inertia @ a[j] + own @ v[j] + f[j]
         for (c, s), r, r2, w in zip(body.subspace, rate[j], rate2[j], swing[j]):
             by_q = (B[j] @ r) * 2 + I[j] @ r2
             by_qd = (B[j] @ s) * 2 + I[j] @ w
@@ -92,6 +91,32 @@ def load_derivatives(model: LiftedModel, q: Scalars, qd: Scalars, qdd: Scalars) 
     return dq, dqd, dqdd
 
 
+def accelerations(
+    model: LiftedModel, X: Sequence[Transform], v: Sequence[Motion], qd: Scalars, qdd: Scalars
+) -> tuple[list[Motion], list[Motion]]:
+    """In each body's frame, its parent's acceleration and its own; the world's is -gravity."""
+    pulled, a = [], []
+    for body in model.bodies:
+        pulled.append(X[body.index].into(Motion(v=-model.gravity) if body.parent == WORLD else a[body.parent]))
+        a.append(pulled[-1] + body.velocity(qdd) + v[body.index].cross(body.velocity(qd)))
+    return pulled, a
+
+
+def bias_load(model: LiftedModel, q: Scalars, qd: Scalars) -> list[Scalar]:
+    """Return the load at rest, qdd = 0, by what the derivatives are made of: as part of them it is shorter than Newton-Euler."""
+    load = spring_torque(model, q)
+    model, X = short_frames(model, q, joined=True)
+    _, v = velocities(model, X, qd)
+    _, a = accelerations(model, X, v, qd, zeros(model.nv))
+    f = [body.inertia @ a[i] + CoriolisMap.of(body.moments, v[i]) @ v[i] for i, body in enumerate(model.bodies)]
+    for body in reversed(model.bodies):
+        for c, s in body.subspace:
+            load[c] = load[c] + f[body.index].dot(s)
+        if body.parent != WORLD:
+            f[body.parent] = f[body.parent] + X[body.index].out_force(f[body.index])
+    return load
+
+
 def forward_dynamics_derivatives(
     model: LiftedModel, q: Scalars, qd: Scalars, tau: Scalars
 ) -> tuple[Matrix, Matrix, Matrix, list[Scalar]]:
@@ -101,11 +126,10 @@ def forward_dynamics_derivatives(
     The load L(q, qd, qdd) is what friction leaves, R / factor with R = tau - F(qd), so
     M d qdd = (d tau - F' d qd) / factor - R factor' d qd / factor^2 - dL/dq dq - dL/d qd d qd.
     """
-    solved, margins = factored_mass_matrix(model, q)
+    solved, margins = factored_mass_matrix(model, q, joined=True)
     rest = [t - f for t, f in zip(tau, friction_torque(model, qd))]
     factors = load_factors(model, qd, rest)
-    bias = load_torque(model, q, qd, zeros(model.nv))
-    qdd = solved.solve([r / factor - b for r, factor, b in zip(rest, factors, bias)])
+    qdd = solved.solve([r / factor - b for r, factor, b in zip(rest, factors, bias_load(model, q, qd))])
     dq, dqd, _ = load_derivatives(model, q, qd, qdd)
     slope = friction_slope(model, qd)
     dqd = [[x + y / factor for x, y in zip(*rows)] for *rows, factor in zip(dqd, slope, factors)]

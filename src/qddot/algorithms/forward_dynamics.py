@@ -108,9 +108,9 @@ def delivered_torque(model: LiftedModel, qd: Scalars, tau: Scalars, sliding: Sca
     return [r / factor for r, factor in zip(rest, load_factors(model, qd, rest, sliding))]
 
 
-def factored_mass_matrix(model: LiftedModel, q: Scalars) -> tuple[Factor, list[Scalar]]:
+def factored_mass_matrix(model: LiftedModel, q: Scalars, joined: bool = False) -> tuple[Factor, list[Scalar]]:
     """M(q), factored, and the margins of its pivots."""
-    solved = factor(mass_matrix(model, q))
+    solved = factor(mass_matrix(model, q, joined))
     margins = list(solved.pivots)
     for body, noise in zip(model.bodies, pivot_noise(model)):
         for c, rounding in zip(body.columns, noise):

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import replace
 
-from qddot.model.lower import WORLD
+from qddot.model.lower import WORLD, LiftedBody
 from qddot.model.model import LiftedModel, Model
 from qddot.model.scalar import Scalar
 from qddot.model.spatial import Mat, Motion, Transform
@@ -27,8 +27,9 @@ def joint_poses(model: LiftedModel, q: Scalars) -> list[Transform]:
     return [body.pose(model.field, q) for body in model.bodies]
 
 
-def short_frames(model: LiftedModel, q: Scalars) -> tuple[LiftedModel, list[Transform]]:
-    """Bodies and their poses in their parents, in frames in which it takes few operations to carry forces from body to body.
+def short_frames(model: LiftedModel, q: Scalars, joined: bool = False) -> tuple[LiftedModel, list[Transform]]:
+    """Bodies and their poses in their parents, in frames in which it takes few operations to carry forces from body to body;
+    `joined`: several forces for each column of qd (see `gathered`).
 
     In body frames a joint's motion is constant, and a hinge with a usual axis turns a force by a few products. But a long chain of
     general rotations would turn every force at every joint: there all frames are parallel to the world's, and moments are shifted
@@ -39,7 +40,41 @@ def short_frames(model: LiftedModel, q: Scalars) -> tuple[LiftedModel, list[Tran
         if body.parent != WORLD:
             beyond[body.parent] += beyond[body.index]
     saved = sum(n * (4 * sum(x not in (0, 1, -1) for row in pose.R for x in row) - AXIS) for n, pose in zip(beyond, X))
-    return (model, X) if saved < TURNED * len(X) else upright(model, X)
+    if saved >= TURNED * len(X):
+        return upright(model, X)
+    return gathered(model, X) if joined else (model, X)
+
+
+def gathered(model: LiftedModel, X: Sequence[Transform]) -> tuple[LiftedModel, list[Transform]]:
+    """Bodies in the frame of the one before where that is shorter than carrying forces there.
+
+    An axis is constant in both bodies that it connects. So it is for the second body, whose motion has two parts also as seen from
+    the first; for those after it on parallel axes; and for a tip, beyond which there is nothing.
+    """
+    inner = {body.parent for body in model.bodies}
+    first = {body.index for body in model.bodies if body.parent == WORLD and len(body.subspace) == 1}
+    seen, bodies, poses = {WORLD: Transform()}, [], []  # each body's pose in the frame that it is described in
+    joined: set[int] = set()
+    for body, pose in zip(model.bodies, X):
+        i, parent = body.index, body.parent
+        pose = seen[parent] @ pose
+        if parent in first or (parent != WORLD and i not in inner) or (parent in joined and X[i].R.c.z in (1, -1)):
+            joined.add(i)
+            moments = pose.out_pseudo(body.moments)
+            subspace = tuple((c, pose.out(s)) for c, s in body.subspace)
+            body = replace(body, subspace=subspace, inertia=moments.rigid, moments=moments)
+            seen[i], pose = pose, Transform()
+        else:
+            seen[i] = Transform()
+        bodies.append(body)
+        poses.append(pose)
+    return with_bodies(model, bodies), poses
+
+
+def with_bodies(model: LiftedModel, bodies: list[LiftedBody]) -> LiftedModel:
+    other = copy(model)
+    other.bodies = bodies
+    return other
 
 
 def upright(model: LiftedModel, X: Sequence[Transform]) -> tuple[LiftedModel, list[Transform]]:
@@ -52,9 +87,7 @@ def upright(model: LiftedModel, X: Sequence[Transform]) -> tuple[LiftedModel, li
         subspace = tuple((c, turn.out(s)) for c, s in body.subspace)
         inertia, moments = turn.out_inertia(body.inertia), turn.out_pseudo(body.moments)
         bodies.append(replace(body, subspace=subspace, inertia=inertia, moments=moments))
-    turned = copy(model)
-    turned.bodies = bodies
-    return turned, shifts
+    return with_bodies(model, bodies), shifts
 
 
 def world_poses(model: LiftedModel, q: Scalars) -> dict[int, Transform]:

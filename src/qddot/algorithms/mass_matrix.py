@@ -14,13 +14,13 @@ from qddot.model.spatial import RigidInertia, Transform
 Matrix = list[list[Scalar]]
 
 
-def mass_matrix(model: LiftedModel, q: Scalars) -> Matrix:
+def mass_matrix(model: LiftedModel, q: Scalars, joined: bool = False) -> Matrix:
     """M(q): column by column, the forces that accelerate everything beyond a joint as one rigid body.
 
     Of a first joint with one axis only the inertia about it matters. So its axis is seen from the next links, and their inertias
-    are not brought to it: fewer operations, and half the terms of closed forms.
+    are not brought to it: fewer operations, and half the terms of closed forms. `joined`: in the frames of the derivatives.
     """
-    model, X = short_frames(model, q)
+    model, X = short_frames(model, q, joined)
     first = {body.index for body in model.bodies if body.parent == WORLD and len(body.subspace) == 1}
     composite = composite_inertias(model, X, apart=first)
     M = [zeros(model.nv) for _ in range(model.nv)]

@@ -50,8 +50,9 @@ class Quantity(NamedTuple):
         str, tuple[str, ...]
     ] = {}  # name: choices, the default first; () if any name of a frame will do: its default is the tip
     forced: bool = False  # external forces change it
-    # it is about single links. All else follows from the joint forces and may be computed of other bodies that need the same ones
-    # (base parameters, `model/regroup.py`), which makes it cheaper; a quantity of links would be wrong with them
+    # it is about single links or their frames. All else follows from the joint forces and may be computed of other bodies that need
+    # the same ones (base parameters, `model/regroup.py`), in other frames (`model/common_normals.py`), which makes it cheaper; a
+    # quantity of links would be wrong with them, one of frames no shorter
     of_links: bool = False
 
 
@@ -165,19 +166,27 @@ QUANTITIES: dict[str, Quantity] = {
         ("q", "qd", "tau"), {"dqdd_dq": 2, "dqdd_dqd": 2, "dqdd_dtau": 2, "margins": 1}, derivatives.forward_dynamics_derivatives
     ),
     "torque_rates": Quantity(("q", "qd", "qdd", "jerk", "snap"), {"tau": 1, "taud": 1, "taudd": 1}, in_coordinates(torque_rates)),
-    "transform": Quantity(("q",), {"T": 2}, frame_transform, FRAME),
-    "transforms": Quantity(("q",), {"T": 3}, frame_transforms),
-    "frame_velocity": Quantity(("q", "qd"), {"V": 1}, frame_motion.frame_velocity, {**FRAME, "reference": jacobian.REFERENCES}),
-    "frame_acceleration": Quantity(
-        ("q", "qd", "qdd"), {"A": 1}, frame_motion.frame_acceleration, {**FRAME, "reference": jacobian.REFERENCES}
+    "transform": Quantity(("q",), {"T": 2}, frame_transform, FRAME, of_links=True),
+    "transforms": Quantity(("q",), {"T": 3}, frame_transforms, of_links=True),
+    "frame_velocity": Quantity(
+        ("q", "qd"), {"V": 1}, frame_motion.frame_velocity, {**FRAME, "reference": jacobian.REFERENCES}, of_links=True
     ),
-    "jacobian": Quantity(("q",), {"J": 2}, geometric_jacobian, {**FRAME, "reference": jacobian.REFERENCES}),
-    "jacobian_dot": Quantity(("q", "qd"), {"Jdot": 2}, geometric_jacobian_dot, {**FRAME, "reference": jacobian.REFERENCES}),
+    "frame_acceleration": Quantity(
+        ("q", "qd", "qdd"), {"A": 1}, frame_motion.frame_acceleration, {**FRAME, "reference": jacobian.REFERENCES}, of_links=True
+    ),
+    "jacobian": Quantity(("q",), {"J": 2}, geometric_jacobian, {**FRAME, "reference": jacobian.REFERENCES}, of_links=True),
+    "jacobian_dot": Quantity(
+        ("q", "qd"), {"Jdot": 2}, geometric_jacobian_dot, {**FRAME, "reference": jacobian.REFERENCES}, of_links=True
+    ),
     "analytic_jacobian": Quantity(
-        ("q",), {"Ja": 2, "margins": 1}, analytic.analytic_jacobian, {**FRAME, "coordinates": analytic.COORDINATES}
+        ("q",), {"Ja": 2, "margins": 1}, analytic.analytic_jacobian, {**FRAME, "coordinates": analytic.COORDINATES}, of_links=True
     ),
     "analytic_jacobian_dot": Quantity(
-        ("q", "qd"), {"Ja_dot": 2, "margins": 1}, analytic.analytic_jacobian_rate, {**FRAME, "coordinates": analytic.COORDINATES}
+        ("q", "qd"),
+        {"Ja_dot": 2, "margins": 1},
+        analytic.analytic_jacobian_rate,
+        {**FRAME, "coordinates": analytic.COORDINATES},
+        of_links=True,
     ),
     "christoffel": Quantity(("q",), {"Gamma": 3}, in_coordinates(coriolis.christoffel)),
     "centrifugal_matrix": Quantity(("q",), {"Q": 2}, in_coordinates(coriolis.centrifugal_matrix)),
@@ -226,6 +235,7 @@ STEPS: dict[str, Quantity] = {
         {"q_next": 1, "far": 1},
         reaching.reaching_step,
         {**FRAME, "rows": (), "limits": ("kept", "ignored")},
+        of_links=True,
     ),
 }
 """What a simulation, or the search for a pose, advances by; `dt` has one element."""
@@ -250,7 +260,9 @@ CONFIGURATIONS: dict[str, Quantity] = {
 """Arithmetic of q, for arrays that are no NumPy arrays."""
 
 TASKS: dict[str, Quantity] = {
-    "manipulability": Quantity(("q",), {"w": 0}, task_inertia.manipulability, {**FRAME, "axes": task_inertia.AXES, "rows": ()}),
+    "manipulability": Quantity(
+        ("q",), {"w": 0}, task_inertia.manipulability, {**FRAME, "axes": task_inertia.AXES, "rows": ()}, of_links=True
+    ),
     "task_inertia": Quantity(
         ("q",),
         {"M_C": 2, "J_bar": 2, "margins": 1},

@@ -110,6 +110,12 @@ class Model:
         return self.mechanism.bodies
 
     @cached_property
+    def regrouped(self) -> tuple[list[tuple[Body, PseudoInertia]], list[Transform]]:
+        """Bodies with base parameters (see `qddot.model.regroup`) in frames on common normals, and these seen from their own."""
+        bodies, frames = on_common_normals(self.bodies)
+        return list(zip(bodies, base_moments(bodies))), frames
+
+    @cached_property
     def symbols(self) -> frozenset:
         """The SymPy symbols left open anywhere in the model."""
         inertias = [link.inertia for link in self.links if link.inertia]
@@ -185,7 +191,7 @@ class Model:
         return ends[0]
 
     def over(self, field: Field, *, regrouped: bool = False) -> LiftedModel:
-        """The mechanism with every constant lifted into `field`; `regrouped`: with base parameters (see `qddot.model.regroup`)."""
+        """The mechanism with every constant lifted into `field`; `regrouped`: as short equations need it."""
         return LiftedModel(self, field, regrouped)
 
 
@@ -236,9 +242,8 @@ class LiftedModel:
         self.source, self.field = model, field
         self.nq, self.nv = model.mechanism.nq, model.mechanism.nv
         self.gravity = map_scalars(field.constant, model.gravity)
-        bodies, self.moved = on_common_normals(model.bodies) if regrouped else (model.bodies, None)
-        moments = base_moments(bodies) if regrouped else [None] * len(bodies)
-        self.bodies: list[LiftedBody] = [body.over(field, own) for body, own in zip(bodies, moments)]
+        bodies, self.moved = model.regrouped if regrouped else ([(body, None) for body in model.bodies], None)
+        self.bodies: list[LiftedBody] = [body.over(field, own) for body, own in bodies]
         if inertias is not None:  # scalars of the field already
             pairs = zip(self.bodies, inertias)
             self.bodies = [replace(body, inertia=own, moments=PseudoInertia.of(own)) for body, own in pairs]

@@ -318,8 +318,8 @@ def rotate(R: Mat, I: Mat) -> Mat:
 def turned(R: Mat, N: Mat) -> Mat:
     """`R N R^T`.
 
-    About an axis this takes fewer products than the two matrix products: with c and s of the angle and
-    `u = s (N_xx - N_yy) + c (N_xy + N_yx)` the four elements across the axis are `N_xx - s u`, `c u - N_yx`, `c u - N_xy`, `N_yy + s u`.
+    About an axis it takes fewer products than those of the matrices: with cosine c, sine s and
+    `u = s (N_xx - N_yy) + c (N_xy + N_yx)` the elements across the axis are `N_xx - s u`, `c u - N_yx`, `c u - N_xy`, `N_yy + s u`.
     """
     found = plane(R)
     if found is None:
