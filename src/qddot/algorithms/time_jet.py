@@ -104,4 +104,4 @@ def over_time(model: LiftedModel) -> LiftedModel:
     """The model over scalars that move; its own stand still."""
     still = lambda x: x if isinstance(x, (int, float)) else time_jet(x)  # noqa: E731
     inertias = [map_scalars(still, body.inertia) for body in model.bodies]  # numbers, or an input
-    return LiftedModel(model.source, TimeJetField(model.field), inertias=inertias)
+    return LiftedModel(model.source, TimeJetField(model.field), regrouped=model.moved is not None, inertias=inertias)
