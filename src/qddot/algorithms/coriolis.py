@@ -7,11 +7,9 @@ motion is constant: what multiplies it there are most of the operations that wor
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from qddot.algorithms.kinematics import Scalars, column_rates, path_to_root, short_frames, velocities, zeros
-from qddot.algorithms.mass_matrix import composite_inertias
 from qddot.model.lower import WORLD
 from qddot.model.model import LiftedModel
 from qddot.model.scalar import Scalar
@@ -46,24 +44,16 @@ class CoriolisMap(NamedTuple):
         return Force(u.w @ self.N + self.l.cross(u.v), Vec())
 
 
-def coriolis_maps(model: LiftedModel, X: list[Transform], v: Sequence[Motion]) -> list[CoriolisMap]:
-    """B of each body with everything beyond it."""
-    B = [CoriolisMap.of(body.moments, v[body.index]) for body in model.bodies]
-    for body in reversed(model.bodies):
-        if body.parent != WORLD:
-            B[body.parent] = B[body.parent] + B[body.index].out(X[body.index])
-    return B
-
-
 def coriolis_matrix(model: LiftedModel, q: Scalars, qd: Scalars) -> Matrix:
     """C(q, qd), the standard one."""
     model, X = short_frames(model, q, joined=True)
     carried, v = velocities(model, X, qd)
     rates = column_rates(model, carried, qd)
-    I, B = composite_inertias(model, X), coriolis_maps(model, X, v)
+    I, B = [body.inertia for body in model.bodies], [CoriolisMap() for _ in model.bodies]
     C = [zeros(model.nv) for _ in range(model.nv)]
-    for body in model.bodies:
-        j = body.index
+    for body in reversed(model.bodies):  # from the tips: what lies beyond a body is needed there, and summed into its parent
+        j, parent = body.index, body.parent
+        B[j] = CoriolisMap.of(body.moments, v[j]) + B[j]
         for (c, s), rate in zip(body.subspace, rates[j]):
             column, inertial, turning = I[j] @ rate + B[j] @ s, I[j] @ s, B[j].transposed(s)
             for i in path_to_root(model, j):
@@ -72,6 +62,8 @@ def coriolis_matrix(model: LiftedModel, q: Scalars, qd: Scalars) -> Matrix:
                     if i != j:
                         C[c][d] = C[c][d] + inertial.dot(t_rate) + turning.dot(t)
                 column, inertial, turning = (X[i].out_force(f) for f in (column, inertial, turning))
+        if parent != WORLD:
+            I[parent], B[parent] = I[parent] + X[j].out_inertia(I[j]), B[parent] + B[j].out(X[j])
     return C
 
 

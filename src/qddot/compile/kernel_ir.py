@@ -132,10 +132,30 @@ class Emitter:
 
     @cached_property
     def kept(self) -> list[Expr]:
-        """The nodes that are instructions, as the algorithm made them."""
+        """The nodes that are instructions, as the algorithm made them; of many, those that have nothing to do with each other, as
+        of two legs, one after the other."""
         fused, is_leaf = self.fused, self.is_leaf
         kept = [x for x in self.program.nodes if x not in fused and (x.op not in LEAVES or not is_leaf(x))]
-        return sorted(kept, key=attrgetter("number"))
+        kept.sort(key=attrgetter("number"))
+        return kept if len(kept) <= WHOLE else self.by_component(kept)
+
+    def by_component(self, kept: Sequence[Expr]) -> list[Expr]:
+        """Nodes in their order, but first all that are connected with the first one, then those with the next that is left."""
+        leader = {node: node for node in kept}
+
+        def find(node: Expr) -> Expr:
+            while leader[node] is not node:
+                leader[node] = node = leader[leader[node]]
+            return node
+
+        for node in kept:
+            for a in self.operands(node):
+                if a in leader:
+                    leader[find(a)] = find(node)
+        found: dict[Expr, list[Expr]] = defaultdict(list)
+        for node in kept:
+            found[find(node)].append(node)
+        return [node for part in found.values() for node in part]
 
     @cached_property
     def parts(self) -> list[list[Expr]]:
@@ -169,7 +189,7 @@ class Emitter:
     @property
     def carry_size(self) -> int:
         """Bytes that the parts hand on."""
-        return len(self.carried) * self.lanes.width * self.lanes.bits // 8
+        return (1 + max(self.carried.values(), default=-1)) * self.lanes.width * self.lanes.bits // 8
 
     def operands(self, node: Expr) -> list[Expr]:
         """The nodes an instruction reads: through a fused product, its factors."""
@@ -181,12 +201,26 @@ class Emitter:
 
     @cached_property
     def carried(self) -> dict[Expr, int]:
-        """Values that a later part needs, each with its place in memory."""
+        """Values that a later part needs, each with its place in memory. After the last part that reads one its place is another's,
+        so that they need as little of the nearest cache as can be."""
         if len(self.parts) == 1:
             return {}
         home = {node: k for k, part in enumerate(self.parts) for node in part}
-        later = (a for k, part in enumerate(self.parts) for node in part for a in self.operands(node) if home.get(a, k) != k)
-        return {node: place for place, node in enumerate(dict.fromkeys(later))}
+        last = {a: k for k, part in enumerate(self.parts) for node in part for a in self.operands(node) if home.get(a, k) != k}
+        ending: dict[int, list[Expr]] = defaultdict(list)
+        for node, k in last.items():
+            ending[k].append(node)
+        places: dict[Expr, int] = {}
+        free, used = [], 0
+        for k, part in enumerate(self.parts):
+            for node in part:
+                if node in last:
+                    if not free:
+                        free.append(used)
+                        used += 1
+                    places[node] = free.pop()
+            free += [places[node] for node in ending[k]]
+        return places
 
     def angles_first(self) -> Iterable[str]:
         """Sines and cosines of all angles, in %trig: a call keeps no vector register, so nothing should be in one."""
