@@ -15,6 +15,7 @@ from operator import attrgetter
 from qddot.compile import prefetch, sincos
 from qddot.compile.lanes import Lanes
 from qddot.compile.operation_ir import choice, lane_by_lane, sign_of
+from qddot.compile.sequence import by_component, shared_places, when_needed
 from qddot.compile.sincos import TRIG, late_angles, side_by_side
 from qddot.graph.expr import Expr, schedule
 from qddot.graph.program import Output, Program
@@ -132,30 +133,11 @@ class Emitter:
 
     @cached_property
     def kept(self) -> list[Expr]:
-        """The nodes that are instructions, as the algorithm made them; of many, those that have nothing to do with each other, as
-        of two legs, one after the other."""
+        """The nodes that are instructions, as the algorithm made them; of many, see `sequence`."""
         fused, is_leaf = self.fused, self.is_leaf
         kept = [x for x in self.program.nodes if x not in fused and (x.op not in LEAVES or not is_leaf(x))]
         kept.sort(key=attrgetter("number"))
-        return kept if len(kept) <= WHOLE else self.by_component(kept)
-
-    def by_component(self, kept: Sequence[Expr]) -> list[Expr]:
-        """Nodes in their order, but first all that are connected with the first one, then those with the next that is left."""
-        leader = {node: node for node in kept}
-
-        def find(node: Expr) -> Expr:
-            while leader[node] is not node:
-                leader[node] = node = leader[leader[node]]
-            return node
-
-        for node in kept:
-            for a in self.operands(node):
-                if a in leader:
-                    leader[find(a)] = find(node)
-        found: dict[Expr, list[Expr]] = defaultdict(list)
-        for node in kept:
-            found[find(node)].append(node)
-        return [node for part in found.values() for node in part]
+        return kept if len(kept) <= WHOLE else when_needed(by_component(kept, self.operands), self.operands)
 
     @cached_property
     def parts(self) -> list[list[Expr]]:
@@ -203,24 +185,7 @@ class Emitter:
     def carried(self) -> dict[Expr, int]:
         """Values that a later part needs, each with its place in memory. After the last part that reads one its place is another's,
         so that they need as little of the nearest cache as can be."""
-        if len(self.parts) == 1:
-            return {}
-        home = {node: k for k, part in enumerate(self.parts) for node in part}
-        last = {a: k for k, part in enumerate(self.parts) for node in part for a in self.operands(node) if home.get(a, k) != k}
-        ending: dict[int, list[Expr]] = defaultdict(list)
-        for node, k in last.items():
-            ending[k].append(node)
-        places: dict[Expr, int] = {}
-        free, used = [], 0
-        for k, part in enumerate(self.parts):
-            for node in part:
-                if node in last:
-                    if not free:
-                        free.append(used)
-                        used += 1
-                    places[node] = free.pop()
-            free += [places[node] for node in ending[k]]
-        return places
+        return shared_places(self.parts, self.operands)
 
     def angles_first(self) -> Iterable[str]:
         """Sines and cosines of all angles, in %trig: a call keeps no vector register, so nothing should be in one."""
