@@ -1,0 +1,56 @@
+"""The order of long kernels: nothing before what it needs, and no place for two values at a time."""
+
+import numpy as np
+import pytest
+
+from qddot.compile import sequence
+from qddot.graph.expr import Expr, Trace
+
+
+@pytest.fixture
+def nodes() -> list[Expr]:
+    """Two computations that have nothing to do with each other, made in turn, and values that wait for long."""
+    rng, trace = np.random.default_rng(0), Trace()
+    halves = [[trace.variable(0, k) for k in range(4)], [trace.variable(1, k) for k in range(4)]]
+    for k in range(4000):
+        half = halves[k % 2]
+        i, j = rng.integers(len(half)), rng.integers(max(0, len(half) - 40), len(half))
+        half.append(half[i] * half[j] + float(k))
+    found = {id(x): x for half in halves for y in half for x in (y, *y.args) if isinstance(x, Expr) and x.op != "var"}
+    return sorted(found.values(), key=lambda x: x.number)
+
+
+def operands(node: Expr) -> list[Expr]:
+    return [a for a in node.args if isinstance(a, Expr)]
+
+
+def test_operands_come_first_whatever_the_order(nodes, monkeypatch):
+    monkeypatch.setattr(sequence, "LATER", 100)
+    by_component = sequence.by_component(nodes, operands)
+    ordered = sequence.when_needed(by_component, operands)
+    assert by_component != nodes
+    assert ordered != by_component
+    for order in (by_component, ordered):
+        place = {node: k for k, node in enumerate(order)}
+        assert place.keys() == set(nodes)
+        assert all(place[a] < place[node] for node in order for a in operands(node) if a in place)
+
+
+def test_components_follow_each_other(nodes):
+    inputs: dict[Expr, int] = {}
+    for node in sequence.by_component(nodes, operands):
+        inputs[node] = next(a.args[0] if a.op == "var" else inputs[a] for a in operands(node))
+    changes = sum(a != b for a, b in zip(list(inputs.values()), list(inputs.values())[1:]))
+    assert changes == 1
+
+
+def test_a_place_holds_its_value_until_the_last_part_that_reads_it(nodes):
+    parts = [nodes[k : k + 300] for k in range(0, len(nodes), 300)]
+    places, holds = sequence.shared_places(parts, operands), {}
+    home = {node: k for k, part in enumerate(parts) for node in part}
+    for k, part in enumerate(parts):
+        for node in part:
+            assert all(holds[places[a]] is a for a in operands(node) if home.get(a, k) != k)
+            if node in places:
+                holds[places[node]] = node
+    assert max(places.values()) + 1 < len(places)
