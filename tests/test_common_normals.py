@@ -28,14 +28,17 @@ def test_a_robot_in_other_frames_is_the_same_robot(seed):
     plain, moved = (model.over(Floats(), regrouped=regrouped) for regrouped in (False, True))
     q = list(qddot.Robot(model).random_configuration(rng))
     qd, qdd = rng.normal(size=(2, model.mechanism.nv)).tolist()
-    for algorithm, *inputs in (
-        (inverse_dynamics, q, qd, qdd),
-        (mass_matrix, q),
-        (coriolis_matrix, q, qd),
-        (inverse_dynamics_derivatives, q, qd, qdd),
-    ):
-        here, there = (np.array(algorithm(x, *inputs), float) for x in (plain, moved))
-        assert abs(here - there).max() <= 1e-11 * max(1.0, abs(here).max()), algorithm.__name__
+    found = [
+        (
+            inverse_dynamics(x, q, qd, qdd),
+            mass_matrix(x, q),
+            coriolis_matrix(x, q, qd),
+            *inverse_dynamics_derivatives(x, q, qd, qdd),
+        )
+        for x in (plain, moved)
+    ]
+    for here, there in zip(*(map(np.array, x) for x in found)):
+        assert abs(here - there).max() <= 1e-11 * max(1.0, abs(here).max())
     for one, other in zip(frame_poses(plain, q), frame_poses(moved, q)):
         assert np.array((*one.R, one.p), float) == pytest.approx(np.array((*other.R, other.p), float), abs=1e-12)
 

@@ -1,5 +1,7 @@
 """The order of long kernels: nothing before what it needs, and no place for two values at a time."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -11,7 +13,7 @@ from qddot.graph.expr import Expr, Trace
 def nodes() -> list[Expr]:
     """Two computations that have nothing to do with each other, made in turn, and values that wait for long."""
     rng, trace = np.random.default_rng(0), Trace()
-    halves = [[trace.variable(0, k) for k in range(4)], [trace.variable(1, k) for k in range(4)]]
+    halves: list[list[Any]] = [[trace.variable(0, k) for k in range(4)], [trace.variable(1, k) for k in range(4)]]
     for k in range(4000):
         half = halves[k % 2]
         i, j = rng.integers(len(half)), rng.integers(max(0, len(half) - 40), len(half))

@@ -27,7 +27,7 @@ from qddot.algorithms.kinematics import Scalars, column_rates, path_to_root, sho
 from qddot.model.lower import WORLD
 from qddot.model.model import LiftedModel
 from qddot.model.scalar import Scalar
-from qddot.model.spatial import Force, Motion, RigidInertia, Transform
+from qddot.model.spatial import Force, Motion, Transform
 
 Matrix = list[list[Scalar]]
 
@@ -64,10 +64,10 @@ def load_derivatives(model: LiftedModel, q: Scalars, qd: Scalars, qdd: Scalars) 
     for c, armature in enumerate(armatures(model)):
         dqdd[c][c] = armature
     # from the tips to the root: what lies beyond a body is needed there and summed into its parent, and waits nowhere else
-    I, B, f = ([kind() for _ in model.bodies] for kind in (RigidInertia, CoriolisMap, Force))
+    I, B, f = [body.inertia for body in model.bodies], [CoriolisMap() for _ in model.bodies], [Force() for _ in model.bodies]
     for body in reversed(model.bodies):
         j, parent, own = body.index, body.parent, CoriolisMap.of(body.moments, v[body.index])
-        I[j], B[j], f[j] = body.inertia + I[j], own + B[j], body.inertia @ a[j] + own @ v[j] + f[j]
+        B[j], f[j] = own + B[j], body.inertia @ a[j] + own @ v[j] + f[j]
         for (c, s), r, r2, w in zip(body.subspace, rate[j], rate2[j], swing[j]):
             by_q = (B[j] @ r) * 2 + I[j] @ r2
             by_qd = (B[j] @ s) * 2 + I[j] @ w
