@@ -302,6 +302,13 @@ def test_rollouts_and_their_gradient():
         assert np.allclose(ours, theirs, rtol=1e-11, atol=1e-12)
     held = jax.vmap(lambda q, v: run(q, v, jnp.ones(2), steps=5, every=5).q[-1])(jnp.asarray(q0), jnp.asarray(qd0))
     assert np.allclose(held, run(q0, qd0, np.ones(2), steps=5, every=5).q[-1], rtol=1e-13)
+    ways = [
+        make(lambda q: run(q, jnp.asarray(qd0[0]), jnp.asarray(control[:, 0])).q[-1])(jnp.asarray(q0[0]))
+        for make in (jax.jacfwd, jax.jacrev)
+    ]
+    assert np.allclose(*ways, rtol=1e-12, atol=1e-14)
+    with pytest.raises(InputError, match=r'method="variational" is for NumPy arrays.*"semi_implicit" and "rk4" have'):
+        robot.rollout(method="variational")(jnp.asarray(q0), None, steps=2)
 
 
 # what goes wrong ------------------------------------------------------------------------------------------------------------

@@ -407,14 +407,6 @@ def test_a_variable_may_be_one_number_for_all_states():
         assert np.array_equal(found.numpy(), robot.gravity_torque(q.numpy(), variables={"payload": 1.5}))
 
 
-def test_second_derivatives_of_rollouts_are_refused():
-    run = qddot.load("two_link").rollout(step=1e-2, stops=False, saturate=False)
-    v = torch.full((2,), 0.3, dtype=torch.float64, requires_grad=True)
-    end = run(torch.zeros(2, dtype=torch.float64), v, steps=20, every=20).q[-1, 0]
-    with pytest.raises(InputError, match="first order"):
-        torch.autograd.grad(end, v, create_graph=True)
-
-
 def test_rollouts_and_their_gradient():
     import qddot
 
@@ -432,8 +424,6 @@ def test_rollouts_and_their_gradient():
     assert not run(q0.detach(), None, control.detach()).q.requires_grad
     with pytest.raises(InputError, match="control is a NumPy array, but q0 is a PyTorch tensor"):
         run(q0, qd0, numbers[2])
-    with pytest.raises(InputError, match=r"outside of torch.compile and torch.func"):
-        torch.func.jacrev(lambda q: run(q, qd0, control).q)(q0)
 
 
 # what goes wrong ------------------------------------------------------------------------------------------------------------

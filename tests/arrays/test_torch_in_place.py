@@ -127,23 +127,6 @@ def short(q):
     return qddot.load("two_link").rollout(step=0.01)(q, None, steps=3).q
 
 
-def test_rollouts_under_transforms_say_what_works_instead():
-    q = torch.rand(3, 2, dtype=torch.float64)
-    for call in (torch.func.vmap(short), torch.func.grad(lambda q: short(q).sum()), torch.func.jacfwd(short)):
-        with pytest.raises(InputError, match=r"outside of torch.compile and torch.func: .*leading dimensions.*loss.backward\(\)"):
-            call(q)
-
-
-def test_rollouts_of_forward_mode_say_what_works_instead():
-    q = torch.rand(2, dtype=torch.float64)
-    with forward_ad.dual_level(), pytest.raises(InputError, match=r"q0 has a tangent of forward mode.*loss.backward\(\)"):
-        short(forward_ad.make_dual(q, q))
-    robot = qddot.load("two_link").with_variable("payload")
-    load = torch.tensor(1.0, dtype=torch.float64)
-    with forward_ad.dual_level(), pytest.raises(InputError, match="payload has a tangent of forward mode"):
-        robot.rollout()(q, None, steps=3, variables={"payload": forward_ad.make_dual(load, load)})
-
-
 def test_rollouts_without_memory_are_refused():
     with pytest.raises(InputError, match="q0 is on meta, where tensors have no values"):
         short(torch.zeros(2, device="meta", dtype=torch.float64))

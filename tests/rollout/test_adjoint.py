@@ -136,6 +136,9 @@ def test_quaternions():
     rate = robot.configuration_rate(q0, direction)
     ends = [run(robot.integrate(q0, s * h * direction), qd0, control, every=10).q for s in (1, -1)]
     assert slope.q0 @ rate == pytest.approx(np.sum(weight * (ends[0] - ends[1])) / (2 * h), rel=1e-6)
+    later = weight.copy()
+    later[0] = 0.0  # the first state is what was given
+    assert abs(way(q=later).q0[:4] @ q0[:4]) < 1e-14  # no part along the quaternion
 
 
 def test_stops_and_dry_friction_within_a_mode():

@@ -85,8 +85,7 @@ def for_guests(program: Program, mechanism: Mechanism, rounding: float) -> Progr
 
     So the derivative with respect to q is that of what is computed: it has no part along a quaternion.
     """
-    if mechanism.nq != mechanism.nv and any(x.name == "q" for x in program.inputs):
-        program = with_unit_quaternions(program, mechanism, rounding)
+    program = with_unit_quaternions(program, mechanism, rounding)
     *shown, last = program.outputs
     if last.name != "margins":
         return program
@@ -101,6 +100,9 @@ def for_guests(program: Program, mechanism: Mechanism, rounding: float) -> Progr
 
 
 def with_unit_quaternions(program: Program, mechanism: Mechanism, rounding: float) -> Program:
+    """The program of q whose quaternions are made unit first; itself where there are none."""
+    if mechanism.nq == mechanism.nv or all(x.name != "q" for x in program.inputs):
+        return program
     recorder = Trace(rounding)
     inputs = [[recorder.variable(k, i) for i in range(x.size)] for k, x in enumerate(program.inputs)]
     q = next(values for x, values in zip(program.inputs, inputs) if x.name == "q")

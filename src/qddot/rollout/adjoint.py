@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from qddot.arrays.operation import with_unit_quaternions
 from qddot.compile.flags import IGNORING
 from qddot.compile.kinds import library_of
 from qddot.errors import InputError, SingularityError
@@ -25,6 +26,7 @@ from qddot.graph.tangent import cotangent
 
 if TYPE_CHECKING:
     from qddot.compile.kernel import Kernel
+    from qddot.model.lower import Mechanism
     from qddot.rollout.start import States
 
 STATE = ("q", "qd")
@@ -178,7 +180,10 @@ def without_margins(program: Program) -> Program:
     return replace(program, outputs=tuple(x for x in program.outputs if x.name != "margins"))
 
 
-def backward_program(program: Program) -> Program:
-    """Program for the way back through one step: slopes of its inputs, from the inputs and the slopes of the state after it."""
-    chosen = [k for k, x in enumerate(program.inputs) if x.name not in ("t", "dt")]
-    return cotangent(without_margins(program), chosen)
+def backward_program(program: Program, mechanism: Mechanism, dtype: np.dtype) -> Program:
+    """Program for the way back through one step: slopes of its inputs, from the inputs and the slopes of the state after it.
+
+    Quaternions are made unit within, so that a slope has no part along them.
+    """
+    unit = with_unit_quaternions(without_margins(program), mechanism, float(np.finfo(dtype).eps))
+    return cotangent(unit, [k for k, x in enumerate(program.inputs) if x.name not in ("t", "dt")])

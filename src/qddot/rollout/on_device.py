@@ -110,7 +110,8 @@ def both(rollout: Rollout, start: Start, handle: Handling) -> Both:
     key = ("both", controls, runtime, dtype.char)
     if key not in rollout.operations:
         program = rollout.step(controls, runtime).program(dtype)
-        rollout.operations[key] = [operation(x, dtype) for x in (without_margins(program), backward_program(program))]
+        back = backward_program(program, rollout.robot.model.mechanism, dtype)
+        rollout.operations[key] = [operation(x, dtype) for x in (without_margins(program), back)]
 
     def called(step: Operation, names: tuple[str, ...]) -> Callable[[Arrays], Arrays]:
         devices, inputs = step.once(OnDevices), [x.name for x in step.program.inputs]

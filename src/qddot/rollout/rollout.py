@@ -325,7 +325,7 @@ class Rollout:
         make = lambda: self.step(controls, runtime).program(dtype)  # noqa: E731
         kernels, key = self.evaluate.kernels, (controls, runtime, dtype.char)
         forward = kernels.compiled(key, make, dtype)
-        back = kernels.compiled(("back", *key), lambda: backward_program(forward.program), dtype)
+        back = kernels.compiled(("back", *key), lambda: backward_program(forward.program, self.robot.model.mechanism, dtype), dtype)
         return forward, back
 
     def run(self, start: Start, kept: dict[int, dict[str, np.ndarray]] | None = None, apart: int = 1) -> States:

@@ -1,4 +1,7 @@
-"""Rollouts of PyTorch tensors: the whole rollout is one function, whose gradient goes back through its steps (see `adjoint`)."""
+"""Rollouts of PyTorch tensors: the whole rollout is one function, whose gradient goes back through its steps (see `adjoint`).
+
+Under the transforms of `torch.func`, in forward mode and for second derivatives it is one operator a step, which knows them all.
+"""
 
 # pyright: reportMissingImports=false
 from __future__ import annotations
@@ -6,14 +9,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 
 from qddot.arrays.on_device import wants_gradient
 from qddot.arrays.on_host import has_tangent
-from qddot.arrays.torch_calls import common_dtype, is_transformed
+from qddot.arrays.torch_calls import NAMES as TYPES
+from qddot.arrays.torch_calls import common_dtype, evenly, is_transformed
+from qddot.arrays.torch_guest import called, outer, recorded
 from qddot.compile.kinds import is_on_gpu
-from qddot.errors import InputError
+from qddot.rollout.adjoint import STATE
 from qddot.rollout.start import States
+from qddot.rollout.step_by_step import stepping
 
 if TYPE_CHECKING:
     from qddot.rollout.rollout import Rollout
@@ -25,30 +32,36 @@ NAMES = ("q0", "qd0", "control", "parameters", "variables")
     reason="a rollout of qddot is machine code that torch.compile cannot enter: leave fullgraph=True out, and the rest is compiled"
 )
 def rollout(run: Rollout, given: Mapping[str, Any], variables: Any, steps: int | None, every: int, check: bool | str) -> States:
-    """The states as tensors; gradients of first order.
-
-    Raises:
-        InputError: tensors without values, or other derivatives than those of `loss.backward()`.
-    """
-    if is_transformed():
-        raise InputError(
-            "a rollout runs outside of torch.compile and torch.func: hand over all motions at once, as leading dimensions, instead "
-            "of vmap, and call loss.backward() or torch.autograd.grad instead of torch.func.grad"
-        )
+    """The states as tensors."""
     arrays = {**given, **(variables if isinstance(variables, Mapping) else {"variables": variables})}
-    for name, x in arrays.items():
-        if has_tangent(x):
-            raise InputError(
-                f"{name} has a tangent of forward mode, which a rollout cannot follow: call loss.backward() on its states, or use "
-                "JAX arrays, which have both modes"
-            )
-    if is_on_gpu(given["q0"]) and not wants_gradient(arrays.values()):
+    tangents, transformed = any(map(has_tangent, arrays.values())), is_transformed()
+    if is_on_gpu(given["q0"]) and not (transformed or tangents or wants_gradient(arrays.values())):
         from qddot.rollout.on_device import on_device
 
         return on_device(run, dict(given), variables, steps, every, check)
     given = run.in_kind(given, variables)
-    common_dtype("rollout", {name: x for name, x in given.items() if x is not None}, {})
+    tensors = {name: x for name, x in given.items() if x is not None}
+    common_dtype("rollout", tensors, {})
+    if transformed:  # nothing has values that could be looked at
+        return step_by_step(run, tensors, steps, every)
+    if tangents:
+        values = {name: x.detach() for name, x in tensors.items()}
+        run(**values, steps=steps, every=every, check=check)  # raises what goes wrong
+        return step_by_step(run, tensors, steps, every)
     return States(*Through.apply(run, steps, every, check, *(given[name] for name in NAMES)))
+
+
+def step_by_step(run: Rollout, tensors: Mapping[str, torch.Tensor], steps: int | None, every: int) -> States:
+    """The states by one operator a step: differentiable to any order in both modes. What is recorded grows with the steps."""
+    all_steps = stepping(run, tensors, steps, every, np.dtype(TYPES[tensors["q0"].dtype]))
+    operation, control, state = all_steps.operation, all_steps.control, all_steps.state
+    way, along = outer(operation) if is_transformed() else recorded(operation), [state]
+    for k in range(all_steps.count):
+        inputs = all_steps.inputs(state, k, control[k] if all_steps.changes else None)
+        state = dict(zip(STATE, called(operation, way, evenly(operation, inputs))))
+        if (k + 1) % every == 0:
+            along.append(state)
+    return States(*(torch.stack([state[name] for state in along]) for name in STATE))
 
 
 class Through(torch.autograd.Function):
@@ -59,7 +72,7 @@ class Through(torch.autograd.Function):
         if any(ctx.needs_input_grad):
             variables = numbers.pop("variables")
             ctx.save_for_backward(*tensors)  # of which `way` keeps the memory: PyTorch notes who writes it
-            ctx.way = run.way(numbers, variables, steps, every, dtype)
+            ctx.way, ctx.asked = run.way(numbers, variables, steps, every, dtype), (run, steps, every)
             states = ctx.way.states
         else:
             states = run(**numbers, steps=steps, every=every, dtype=dtype, check=check)
@@ -67,12 +80,26 @@ class Through(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, q, qd):
-        if torch.is_grad_enabled():  # as by create_graph=True: what is returned would count as a constant
-            raise InputError("gradients of a rollout are of first order in PyTorch: leave create_graph out, or use JAX arrays")
+        many = any(map(torch._C._functorch.is_legacy_batchedtensor, (q, qd)))  # by is_grads_batched=True
+        if torch.is_grad_enabled() or many:  # by create_graph=True
+            return None, None, None, None, *slopes_again(*ctx.asked, ctx.saved_tensors, ctx.needs_input_grad[4:], (q, qd))
         _ = ctx.saved_tensors  # an error where one was written since
         found = ctx.way(inside(q), inside(qd))
         slopes = [None if x is None else torch.as_tensor(x) for x in found]
         return None, None, None, None, *(x if needed else None for x, needed in zip(slopes, ctx.needs_input_grad[4:]))
+
+
+def slopes_again(
+    run: Rollout, steps: int | None, every: int, tensors: tuple, needed: tuple[bool, ...], weights: tuple
+) -> list[Any]:
+    """Slopes that can be differentiated again, None where none are needed: the motion once more, with all its steps recorded."""
+    create_graph = torch.is_grad_enabled()
+    with torch.enable_grad():
+        given = {name: x.view_as(x) for name, x in zip(NAMES, tensors) if x is not None}  # one tensor may be two of them
+        wanted = [given[name] for name, wanted in zip(NAMES, needed) if wanted]
+        states = step_by_step(run, given, steps, every)
+        found = iter(torch.autograd.grad(states, wanted, weights, create_graph=create_graph))
+    return [next(found) if wanted else None for wanted in needed]
 
 
 def inside(x: torch.Tensor) -> Any:

@@ -1,0 +1,71 @@
+"""Rollouts of which a library takes every step itself, by one operation that can be differentiated: what each step is given."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from qddot.arrays.guests import constant, guest_module
+from qddot.arrays.operation import for_guests, operation
+from qddot.errors import InputError
+from qddot.rollout.start import common_batch, step_count
+
+if TYPE_CHECKING:
+    from qddot.arrays.operation import Operation
+    from qddot.rollout.rollout import Rollout
+
+
+class Stepping(NamedTuple):
+    """All that is given to the steps of one rollout, in arrays of one library.
+
+    Attributes:
+        operation: one step, from the inputs to q and qd; where it has no result they are NaN.
+        state: q and qd at first, one row a motion.
+        control: (steps, ..., m) where it `changes`, else (..., m), or None.
+        rest: inputs that are the same in every step.
+    """
+
+    operation: Operation
+    state: dict[str, Any]
+    control: Any
+    changes: bool
+    rest: dict[str, Any]
+    count: int
+
+    def inputs(self, state: Mapping[str, Any], k: Any, control: Any) -> dict[str, Any]:
+        """Inputs of step k, whose control is given where it changes."""
+        given = {**state, **self.rest, "t": k * self.rest["dt"]}
+        if self.control is not None:
+            given["control"] = control if self.changes else self.control
+        return given
+
+
+def stepping(run: Rollout, arrays: Mapping[str, Any], steps: int | None, every: int, dtype: np.dtype) -> Stepping:
+    """What the steps are given, from the arguments of a rollout without those that are None.
+
+    Raises:
+        InputError: shapes that do not fit, or a method whose steps cannot be differentiated.
+    """
+    if run.method == "variational":
+        raise InputError(
+            'method="variational" is for NumPy arrays, and for PyTorch tensors without a transform: its steps are found by '
+            'iteration, and have no derivative; "semi_implicit" and "rk4" have'
+        )
+    q, control = arrays["q0"], arrays.get("control")
+    count, changes = step_count(steps, every, control)
+    rest = {name: arrays[name] for name in ("parameters", "variables") if name in arrays}
+    lead = common_batch(q, arrays["qd0"], *rest.values(), control[0] if changes and control is not None else control)
+    spread = guest_module(q).broadcast_to
+    state = {name: spread(arrays[f"{name}0"], (*lead, arrays[f"{name}0"].shape[-1])) for name in ("q", "qd")}
+    step = step_operation(run, 0 if control is None else control.shape[-1], "parameters" in arrays, dtype)
+    return Stepping(step, state, control, changes, {**rest, "dt": constant(q, [run.dt])}, count)
+
+
+def step_operation(run: Rollout, controls: int, runtime: bool, dtype: np.dtype) -> Operation:
+    key = (controls, runtime, dtype.char)
+    if key not in run.operations:
+        program = for_guests(run.step(controls, runtime).program(dtype), run.robot.model.mechanism, float(np.finfo(dtype).eps))
+        run.operations[key] = operation(program, dtype)
+    return run.operations[key]
