@@ -1093,6 +1093,7 @@ class Robot:
         f_ext: Wrenches = None,
         f_tip: Wrenches = None,
         tolerance: float | None = None,
+        variables: Any = None,
     ) -> ConstrainedDynamics:
         """Accelerations `qdd` (..., nv) and multipliers `lam` (..., k) with `tau = M qdd + h + A^T lam` and `A qdd = -Adot qd`.
 
@@ -1105,6 +1106,7 @@ class Robot:
                 description. So everywhere.
             f_ext, f_tip: as in `inverse_dynamics`.
             tolerance: refuse a state where some `|h|` or `|A qd|` is larger. None: the state is taken as it is.
+            variables: of a robot that has some (`with_variable`): name -> (...) or (..., size). So everywhere.
 
         Raises:
             SingularityError: the mass matrix is not positive definite, or no acceleration satisfies all constraints.
@@ -1119,7 +1121,7 @@ class Robot:
         >>> found.lam.round(2)  # and is pressed against it, N
         array([2.97])
         """
-        return self._under(constraints, q, qd, tau).forward_dynamics(q, qd, tau, f_ext, f_tip, tolerance)
+        return self._under(constraints, variables, q, qd, tau).forward_dynamics(q, qd, tau, f_ext, f_tip, tolerance)
 
     @on_host_without_programs
     def constrained_inverse_dynamics(
@@ -1133,6 +1135,7 @@ class Robot:
         f_ext: Wrenches = None,
         f_tip: Wrenches = None,
         tolerance: float | None = 1e-6,
+        variables: Any = None,
     ) -> np.ndarray:
         """Joint forces tau (..., nv) for a motion within the constraints that push with `lam` (..., k) against them.
 
@@ -1151,10 +1154,10 @@ class Robot:
         >>> np.allclose(tau, robot.gravity_torque(q) + 5.0 * robot.constraint_jacobian(q, wall)[0])
         True
         """
-        return self._under(constraints, q, qd, qdd, lam).inverse_dynamics(q, qd, qdd, lam, f_ext, f_tip, tolerance)
+        return self._under(constraints, variables, q, qd, qdd, lam).inverse_dynamics(q, qd, qdd, lam, f_ext, f_tip, tolerance)
 
     @on_host_without_programs
-    def constraint_residual(self, q: ArrayLike, constraints: Any = None) -> np.ndarray:
+    def constraint_residual(self, q: ArrayLike, constraints: Any = None, *, variables: Any = None) -> np.ndarray:
         """h(q) (..., k) of the holonomic constraints: zero where they are satisfied.
 
         >>> robot = qddot.load("two_link")
@@ -1162,10 +1165,10 @@ class Robot:
         >>> robot.constraint_residual([0, 0], wall).round(3)  # stretched out, it reaches 0.2 m beyond
         array([0.2])
         """
-        return self._under(constraints, q).values(("phi",), q)[0]
+        return self._under(constraints, variables, q).values(("phi",), q)[0]
 
     @on_host_without_programs
-    def constraint_jacobian(self, q: ArrayLike, constraints: Any = None) -> np.ndarray:
+    def constraint_jacobian(self, q: ArrayLike, constraints: Any = None, *, variables: Any = None) -> np.ndarray:
         """A(q) (..., k, nv) with `A qd = 0`; of holonomic constraints `dh/dq`, along the tangent where q holds quaternions.
 
         >>> robot = qddot.load("two_link")
@@ -1173,10 +1176,10 @@ class Robot:
         >>> robot.constraint_jacobian([0, np.pi / 2], wall).round(3)
         array([[-0.7, -0.7]])
         """
-        return self._under(constraints, q).values(("A",), q)[0]
+        return self._under(constraints, variables, q).values(("A",), q)[0]
 
     @on_host_without_programs
-    def constraint_jacobian_dot(self, q: ArrayLike, qd: ArrayLike, constraints: Any = None) -> np.ndarray:
+    def constraint_jacobian_dot(self, q: ArrayLike, qd: ArrayLike, constraints: Any = None, *, variables: Any = None) -> np.ndarray:
         """Rate of A (..., k, nv) along the motion, exact.
 
         >>> robot = qddot.load("two_link")
@@ -1184,10 +1187,10 @@ class Robot:
         >>> robot.constraint_jacobian_dot([0, np.pi / 2], [1, 0], wall).round(3) + 0
         array([[-0.5,  0. ]])
         """
-        return self._under(constraints, q, qd).values(("Adot",), q, qd)[0]
+        return self._under(constraints, variables, q, qd).values(("Adot",), q, qd)[0]
 
     @on_host_without_programs
-    def constraint_projections(self, q: ArrayLike, constraints: Any = None) -> Projections:
+    def constraint_projections(self, q: ArrayLike, constraints: Any = None, *, variables: Any = None) -> Projections:
         """`P = I - A^T (A M^-1 A^T)^-1 A M^-1` and `P_qdd = M^-1 P M`, each (..., nv, nv) of rank nv - k.
 
         `P tau` is the part of joint forces that moves the robot, `(I - P) tau` the part its constraints take.
@@ -1198,7 +1201,7 @@ class Robot:
         >>> np.allclose(P @ P, P), round(np.trace(P))  # a projection, onto the one way that is left
         (True, 1)
         """
-        return self._under(constraints, q).projections(q)
+        return self._under(constraints, variables, q).projections(q)
 
     @on_host
     def constraint_wrench(
@@ -1210,6 +1213,7 @@ class Robot:
         *,
         moment: bool = True,
         scale: float | None = None,
+        variables: Any = None,
     ) -> np.ndarray:
         """The wrench (..., 6) a frame exerts on its constraints: `J^T f_tip = A^T lam`, at its origin in world axes.
 
@@ -1231,10 +1235,10 @@ class Robot:
         >>> robot.constraint_wrench(q, [5.0], wall, moment=False).round(9) + 0  # 5 N along the normal
         array([0., 0., 0., 5., 0., 0.])
         """
-        return ConstrainedRobot(self._evaluate, constraints).wrench(q, lam, frame, moment, scale)
+        return ConstrainedRobot(self._evaluate, constraints, variables=variables).wrench(q, lam, frame, moment, scale)
 
     @on_host
-    def project(self, q: ArrayLike, constraints: Any = None, *, tolerance: float = 1e-12) -> np.ndarray:
+    def project(self, q: ArrayLike, constraints: Any = None, *, tolerance: float = 1e-12, variables: Any = None) -> np.ndarray:
         """A configuration (..., nq) near q that satisfies the holonomic constraints: all `|h|` at most `tolerance`.
 
         Raises:
@@ -1245,7 +1249,7 @@ class Robot:
         >>> robot.transform(robot.project([0.5, -0.5], wall))[:3, 3].round(4) + 0
         array([0.9  , 0.736, 0.   ])
         """
-        return ConstrainedRobot(self._evaluate, constraints).project(q, tolerance)
+        return ConstrainedRobot(self._evaluate, constraints, variables=variables).project(q, tolerance)
 
     @on_host
     def assemblies(
@@ -1291,7 +1295,7 @@ class Robot:
         return assembly_mode(ConstrainedRobot(self._evaluate, constraints), q, hold)
 
     @on_host_without_programs
-    def project_velocity(self, q: ArrayLike, qd: ArrayLike, constraints: Any = None) -> np.ndarray:
+    def project_velocity(self, q: ArrayLike, qd: ArrayLike, constraints: Any = None, *, variables: Any = None) -> np.ndarray:
         """The velocity (..., nv) nearest to qd, by kinetic energy, with `A qd = 0`: what an inelastic impact leaves of it.
 
         >>> robot = qddot.load("two_link")
@@ -1300,7 +1304,7 @@ class Robot:
         >>> (robot.constraint_jacobian(q, wall) @ robot.project_velocity(q, [1, 0], wall)).round(9) + 0
         array([0.])
         """
-        return self._under(constraints, q, qd).project_velocity(q, qd)
+        return self._under(constraints, variables, q, qd).project_velocity(q, qd)
 
     # energy -----------------------------------------------------------------------------------------------------------
 
@@ -1725,6 +1729,7 @@ class Robot:
         rows: Sequence[str] | None = None,
         coordinates: str | None = None,
         damping: float | None = None,
+        variables: Any = None,
     ) -> TaskSpace:
         """The dynamics as a frame feels it, `F = M_C Vdot + c_C + g_C + ...` with `tau = J^T F` (see `TaskSpace`).
 
@@ -1737,6 +1742,7 @@ class Robot:
                 `"x", "y", "z"` the rows are then `"roll", "pitch", "yaw"` for `"rpy"`, in the other order for `"zyx"`,
                 `"qw", "qx", "qy", "qz"` for `"quaternion"` and `"rx", "ry", "rz"` for `"rotation_vector"`.
             damping: near singularities, `M_C = (J M^-1 J^T + damping^2 1)^-1`: no direction appears heavier than `1 / damping^2`.
+            variables: of a robot that has some (`with_variable`): name -> (...) or (..., size).
 
         Raises:
             SingularityError: the rows are dependent here, or more than the robot has degrees of freedom, and damping is None.
@@ -1750,7 +1756,7 @@ class Robot:
         from qddot.task_space.dynamics import task_space
         from qddot.task_space.task import choose
 
-        return task_space(self, q, qd, choose(self._evaluate, frame, reference, rows, coordinates), damping)
+        return task_space(self, q, qd, choose(self._evaluate, frame, reference, rows, coordinates), damping, variables)
 
     @on_host
     def ellipsoids(self, q: ArrayLike, frame: str | None = None, rows: Sequence[str] | None = None) -> Ellipsoids:
@@ -2146,7 +2152,13 @@ class Robot:
 
     @on_host_without_programs
     def linearize(
-        self, q: ArrayLike, qd: ArrayLike | None = None, tau: ArrayLike | None = None, *, actuated: Sequence[str] | None = None
+        self,
+        q: ArrayLike,
+        qd: ArrayLike | None = None,
+        tau: ArrayLike | None = None,
+        *,
+        actuated: Sequence[str] | None = None,
+        variables: Any = None,
     ) -> Linearization:
         """`x' = A x + B u` for small deviations from a state, exact: A (..., 2 nv, 2 nv), B (..., 2 nv, m) (see `Linearization`).
 
@@ -2159,6 +2171,7 @@ class Robot:
             q, qd: the state; at rest if `qd` is None.
             tau: joint forces; those that hold this velocity if None.
             actuated: names of the joints whose forces are inputs, the columns of B; all of them if None.
+            variables: of a robot that has some (`with_variable`): name -> (...) or (..., size).
 
         Raises:
             SingularityError: the mass matrix is not positive definite, or a joint with dry friction rests.
@@ -2171,7 +2184,7 @@ class Robot:
         """
         from qddot.linear.linearization import linearize
 
-        return linearize(self, q, qd, tau, actuated)
+        return linearize(self, q, qd, tau, actuated, {} if variables is None else {"variables": variables})
 
     @on_host
     def equilibrium(self, q: ArrayLike, *, actuated: Sequence[str] = (), hold: Sequence[str] = ()) -> Equilibrium:
@@ -2249,6 +2262,7 @@ class Robot:
         f_tip: Any = None,
         constraints: Any = None,
         parameters: ArrayLike | None = None,
+        variables: Any = None,
         events: Any = (),
         method: str = "rk4",
         step: float = 1e-3,
@@ -2280,6 +2294,8 @@ class Robot:
             constraints: what the robot moves under; None: the constraints of its description, if any; False: none, the open tree.
             parameters: inertial parameters (..., 10 bodies) in the order of `parameters()` instead of the robot's own, such as a
                 batch of randomised robots.
+            variables: of a robot that has some (`with_variable`): name -> (...) or (..., size); not under constraints, and none of
+                dry friction, which `rollout` takes.
             events: a function of (t, q, qd), or several: where it crosses zero, its name and the time go to `events` of the result.
                 As with SciPy, it may have attributes `terminal` (True ends the simulation) and `direction` (1 up, -1 down).
             method: with fixed steps, also for batches, `"rk4"` (order four, compiled), `"variational"` (order two, keeps the energy
@@ -2310,6 +2326,7 @@ class Robot:
         drives = {"torque": torque, "f_ext": f_ext, "f_tip": f_tip, "constraints": constraints, "parameters": parameters}
         steps = {"method": method, "step": step, "every": every, "rtol": rtol, "atol": atol, "threads": threads}
         options = {**drives, **steps, "events": events, "saturate": saturate, "stops": stops, "progress": progress}
+        options["variables"] = variables
         if voltage is None:
             return simulate(self, q0, qd0, t, **options)
         from qddot.simulate.electric import simulate_electric
@@ -2547,13 +2564,13 @@ class Robot:
             inputs["wrench"] = net_stack(self._evaluate, inputs["q"], f_ext, f_tip, flag("check", options.get("check", True)))
         return self._compute(quantity, inputs, options, **fixed)
 
-    def _under(self, constraints: Any, *arrays: Any) -> Any:
+    def _under(self, constraints: Any, variables: Any, *arrays: Any) -> Any:
         """This robot under constraints, for the kind of the arrays."""
         if guest(arrays):
             from qddot.constraints.of_tensors import ConstrainedTensors
 
-            return ConstrainedTensors(self._guests, constraints)
-        return ConstrainedRobot(self._evaluate, constraints)
+            return ConstrainedTensors(self._guests, constraints, variables)
+        return ConstrainedRobot(self._evaluate, constraints, variables=variables)
 
     # the names some people look for: see also SECOND_NAMES ------------------------------------------------------------
 

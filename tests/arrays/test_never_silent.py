@@ -172,8 +172,8 @@ CASES = {
     "text": (lambda x, q: x.inverse_dynamics(q, "0", q), "qd='0' is no array"),
     "out": (lambda x, q: x.mass_matrix(q.numpy(), out=torch.zeros(6, 6)), "out is a PyTorch tensor, but the inputs are NumPy"),
     "variables": (
-        lambda x, q: x.with_variable("payload").simulate(q, None, 0.1, variables={"payload": 1.0}),
-        r"simulate takes no variables: robot.with_values\(\{...\}\).simulate",
+        lambda x, q: x.with_variable("payload").ellipsoids(q, variables={"payload": 1.0}),
+        r"ellipsoids takes no variables: robot.with_values\(\{...\}\).ellipsoids",
     ),
 }
 

@@ -26,7 +26,7 @@ def start(name):
 
 
 def runge_kutta(robot, constraints=None, torque=None) -> FixedStep:
-    dynamics = Dynamics(robot, Forces(robot), None, ConstrainedRobot(robot._evaluate, constraints))
+    dynamics = Dynamics(robot, Forces(robot), {}, ConstrainedRobot(robot._evaluate, constraints))
     return FixedStep(robot, Switching(robot, dynamics, DryFriction(robot), False), Torque(robot, torque, np.zeros(1), (), True))
 
 

@@ -50,7 +50,8 @@ class CompiledConstraints(ConstrainedRobot):
         wrench, runtime = self.has_wrench and what not in ("settled", "regularity"), self.parameters is not None
 
         def trace() -> Program:
-            return motion_program(self.evaluate.model, self.constraints, what, self.following, wrench=wrench, runtime=runtime)
+            model = self.evaluate.as_described.model
+            return motion_program(model, self.constraints, what, self.following, wrench=wrench, runtime=runtime)
 
         def kernel() -> Kernel:
             return self.evaluate.kernels.compiled((what, self.constraints, wrench, runtime), trace, np.dtype(float))

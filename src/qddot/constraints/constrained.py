@@ -10,7 +10,8 @@ import numpy as np
 from qddot.arguments import positive_number
 from qddot.batched import T, times
 from qddot.compile.arrays import as_array, first_index
-from qddot.compile.evaluate import Evaluator, refuse_non_finite
+from qddot.compile.evaluate import DOUBLE, Evaluator, refuse_non_finite
+from qddot.compile.given import with_given
 from qddot.compile.wrenches import net_stack
 from qddot.constraints.constraint import Constraint
 from qddot.constraints.factored import Factored, factored, named
@@ -55,11 +56,12 @@ class ConstrainedRobot:
         evaluate: the robot's kernels, among which those of the constraints are kept.
         constraints: one or several; None: those of its description.
         parameters: inertial parameters (..., 10 bodies) instead of the robot's own, or None.
+        variables: numbers for the robot's variables, as a user gives them.
     """
 
-    def __init__(self, evaluate: Evaluator, constraints: Any, parameters: np.ndarray | None = None) -> None:
+    def __init__(self, evaluate: Evaluator, constraints: Any, parameters: np.ndarray | None = None, variables: Any = None) -> None:
         self.evaluate, self.constraints = evaluate, as_constraints(evaluate.model, constraints)
-        self.parameters = parameters
+        self.parameters, self.open = parameters, with_given(evaluate.model.variables, {}, variables, DOUBLE)
 
     def values(self, wanted: Sequence[str], q: ArrayLike, qd: ArrayLike | None = None) -> Sequence[np.ndarray]:
         """Some of `phi`, `A`, `Adot_qd` and `Adot`."""
@@ -67,14 +69,14 @@ class ConstrainedRobot:
 
         trace = lambda: constraint_program(self.evaluate.model, self.constraints, wanted)  # noqa: E731
         kernel = self.evaluate.kernels.compiled(("constraints", self.constraints, *wanted), trace, np.dtype(float))
-        results, _ = self.evaluate.evaluate("constraint", kernel, {"q": q, "qd": qd}, {})
+        results, _ = self.evaluate.evaluate("constraint", kernel, {"q": q, "qd": qd, **self.open}, {})
         return results
 
     def of_tree(self, quantity: str, **inputs: Any) -> np.ndarray:
         """A quantity of the robot without constraints."""
         if self.parameters is not None:
             inputs["parameters"] = self.parameters
-        return self.evaluate(quantity, inputs, {})
+        return self.evaluate(quantity, {**inputs, **self.open}, {})
 
     def factored(self, q: ArrayLike, A: np.ndarray) -> Factored:
         return factored(self.of_tree("mass_matrix", q=q), A, self.evaluate.model.name)
@@ -92,7 +94,7 @@ class ConstrainedRobot:
             np.broadcast_shapes(tau.shape, speeds.shape)
         except ValueError:
             raise InputError(f"leading dimensions of tau {tau.shape[:-1]} and qd {speeds.shape[:-1]} do not fit") from None
-        delivered = self.evaluate("delivered_torque", {"qd": qd, "tau": tau}, {})
+        delivered = self.evaluate("delivered_torque", {"qd": qd, "tau": tau, **self.open}, {})
         f = minus(delivered, self.forced("load_torque", {"q": q, "qd": qd, "qdd": np.zeros(A.shape[-1])}, f_ext, f_tip))
         solver = self.factored(q, A)
         solver.warn_of_redundant_rows()
@@ -125,7 +127,7 @@ class ConstrainedRobot:
         load = self.forced("load_torque", {"q": q, "qd": qd, "qdd": qdd}, f_ext, f_tip)
         if tolerance is not None:
             refuse_impossible(A, b, as_array("qdd", qdd, A.shape[-1:]), tolerance)
-        return self.evaluate("demanded_torque", {"qd": qd, "load": plus(load, self.force(A, lam))}, {})
+        return self.evaluate("demanded_torque", {"qd": qd, "load": plus(load, self.force(A, lam)), **self.open}, {})
 
     def force(self, A: np.ndarray, lam: ArrayLike) -> np.ndarray:
         """A^T lam (..., nv)."""
@@ -151,7 +153,7 @@ class ConstrainedRobot:
         """The constraint to which a row of phi, or of A, belongs."""
         for c in self.constraints:
             if c.holonomic or not holonomic:
-                row -= ConstrainedRobot(self.evaluate, c).values(("A",), q)[0].shape[-2]
+                row -= ConstrainedRobot(self.evaluate, c, variables=self.open.get("variables")).values(("A",), q)[0].shape[-2]
                 if row < 0:
                     return c
         raise AssertionError("no such row")
@@ -164,7 +166,7 @@ class ConstrainedRobot:
     def wrench(self, q: ArrayLike, lam: ArrayLike, frame: str | None, moment: bool, scale: float | None) -> np.ndarray:
         """f (..., 6) with J^T f = A^T lam, see `tip_wrench`."""
         frame = self.evaluate.model.tip if frame is None else frame
-        J = self.evaluate("jacobian", {"q": q}, {}, reference="world_aligned", frame=frame)
+        J = self.evaluate("jacobian", {"q": q, **self.open}, {}, reference="world_aligned", frame=frame)
         return tip_wrench(J, self.force(self.values(("A",), q)[0], lam), frame, moment, scale)
 
     def project(self, q: ArrayLike, tolerance: float, *, by_energy: bool = False) -> np.ndarray:
@@ -177,7 +179,8 @@ class ConstrainedRobot:
             ConvergenceError: a state does not get there.
         """
         mechanism, held, tolerance = self.evaluate.model.mechanism, self.holonomic(), positive_number("tolerance", tolerance)
-        q = self.evaluate.configuration("q", q).copy()
+        q = self.evaluate.configuration("q", q)
+        q = np.broadcast_to(q, (*common_lead(q, *self.open.values()), q.shape[-1])).copy()
         for _ in range(STEPS):
             phi, A = held.values(("phi", "A"), q)
             size = np.linalg.norm(phi, axis=-1)
@@ -210,7 +213,8 @@ class ConstrainedRobot:
 
     def holonomic(self) -> ConstrainedRobot:
         """The constraints of positions alone."""
-        return ConstrainedRobot(self.evaluate, tuple(c for c in self.constraints if c.holonomic), self.parameters)
+        held = tuple(c for c in self.constraints if c.holonomic)
+        return ConstrainedRobot(self.evaluate, held, self.parameters, self.open.get("variables"))
 
 
 def as_constraints(model: Model, constraints: Any) -> tuple[Constraint, ...]:
@@ -241,6 +245,19 @@ def refuse_impossible(A: np.ndarray, b: np.ndarray, qdd: np.ndarray, tolerance: 
             f"qdd does not satisfy the constraints{named(tuple(state))}: row {row} of A qdd + Adot qd is {left[(*state, row)]:.3g} "
             "and not 0; take qdd from constrained_forward_dynamics, or give tolerance=None"
         )
+
+
+def common_lead(*arrays: np.ndarray) -> tuple[int, ...]:
+    """The leading shape of all.
+
+    Raises:
+        InputError: they do not fit each other.
+    """
+    leads = [x.shape[:-1] for x in arrays]
+    try:
+        return np.broadcast_shapes(*leads)
+    except ValueError:
+        raise InputError(f"leading dimensions of q and variables do not fit: {', '.join(map(str, leads))}") from None
 
 
 def applied(matrix: np.ndarray, name: str, x: np.ndarray) -> np.ndarray:

@@ -46,7 +46,7 @@ MOTIONS = {
     "projections": (("q",), ("P", "P_qdd")),
     "projected": (("q", "qd"), ("qd_next",)),
 }
-"""Inputs and outputs; wrench and parameters may come on top, and there is one margin."""
+"""Inputs and outputs; wrench, parameters and variables may come on top, and there is one margin."""
 
 
 class Following(NamedTuple):
@@ -74,7 +74,7 @@ def motion_program(
 
     Args:
         wrench: add an input (bodies, 6), external forces as in `qddot.compile.trace`.
-        runtime: add a last input, the inertial parameters.
+        runtime: add an input, the inertial parameters.
         dtype: float64 or float32, of the arithmetic.
         tolerance: of "accelerations", and of "forces": how far a state, or an acceleration, may be off the constraints, as in
             `Robot.constrained_forward_dynamics` and `constrained_inverse_dynamics`.
@@ -82,14 +82,15 @@ def motion_program(
     names, results = MOTIONS[what]
     links, nv = sum(body.is_link for body in model.bodies), model.mechanism.nv
     shapes = {"q": (model.mechanism.nq,), "dt": (1,), "wrench": (links, 6), "parameters": (10 * links,)}
+    shapes["variables"] = (sum(x.size for x in model.variables),)
     if "squares" in names or "lam" in names:
         shapes["squares"] = shapes["lam"] = constraint_program(model, constraints, ("A",)).outputs[0].shape[:1]
-    names = (*names, *["wrench"] * wrench, *["parameters"] * runtime)
+    names = (*names, *["wrench"] * wrench, *["parameters"] * runtime, *["variables"] * bool(model.variables))
     inputs = tuple(Input(name, shapes.get(name, (nv,))) for name in names)
     recorder = Trace(float(np.finfo(dtype).eps))
     given = {x.name: [recorder.variable(k, i) for i in range(x.size)] for k, x in enumerate(inputs)}
     lifted = recorded(model, recorder, given, regrouped=True)
-    tree = ConstrainedTree(lifted, constraints, following=following)
+    tree = ConstrainedTree(lifted, constraints, model, given.get("variables", ()), following)
     f_ext = forces(model, given["wrench"]) if wrench else None
     q, qd = given["q"], given.get("qd", zeros(nv))
 
@@ -137,7 +138,7 @@ class ConstrainedTree:
     """A robot and its constraints over the nodes of one trace. Each method also returns margins, positive where the rest holds.
 
     Args:
-        described: the robot whose frames the constraints speak of, where `model` has variables of the trace in it.
+        described: the robot whose frames the constraints speak of, with `variables` in the trace.
 
     Attributes:
         moving: the program of A and `Adot qd`.
@@ -149,15 +150,20 @@ class ConstrainedTree:
         self,
         model: LiftedModel,
         constraints: Sequence[Constraint],
-        described: Model | None = None,
+        described: Model,
+        variables: Scalars = (),
         following: Following = NONE_FOLLOW,
     ) -> None:
-        self.model, described, self.following = model, described or model.source, following
+        self.model, self.variables, self.following = model, variables, following
         self.moving = constraint_program(described, constraints, ("A", "Adot_qd"))
         self.closing = constraint_program(described, [c for c in constraints if c.holonomic], ("A", "phi"))
 
+    def replayed(self, program: Program, q: Scalars, qd: Scalars) -> list[list[Scalar]]:
+        given = {"q": q, "qd": qd, "variables": self.variables}
+        return replay(program, self.model.field, *(given[x.name] for x in program.inputs))
+
     def rows(self, program: Program, q: Scalars, qd: Scalars) -> Rows:
-        flat, c = replay(program, self.model.field, q, qd)
+        flat, c = self.replayed(program, q, qd)
         A = [flat[i : i + self.model.nv] for i in range(0, len(flat), self.model.nv)]
         known = set(self.following.moving if program is self.moving else self.following.closing)
         some = [i for i, row in enumerate(A) if any(x.__class__ is Expr or x != 0 for x in row)]
@@ -200,16 +206,16 @@ class ConstrainedTree:
 
     def on_constraints(self, q: Scalars, qd: Scalars, tolerance: float) -> list[Scalar]:
         """Margins, positive where no `|h|` and no `|A qd|` is larger than a tolerance."""
-        flat, _ = replay(self.moving, self.model.field, q, qd)
+        flat, _ = self.replayed(self.moving, q, qd)
         rates = [dot(flat[i : i + self.model.nv], qd) for i in range(0, len(flat), self.model.nv)]
-        return [tolerance**2 - x * x for x in (*replay(self.closing, self.model.field, q, qd)[1], *rates)]
+        return [tolerance**2 - x * x for x in (*self.replayed(self.closing, q, qd)[1], *rates)]
 
     def forces(
         self, q: Scalars, qd: Scalars, qdd: Scalars, lam: Scalars, f_ext: Wrenches | None, tolerance: float | None
     ) -> tuple[list[Scalar], list[Scalar]]:
         """tau of a motion that pushes with lam, and margins, positive where `A qdd + Adot qd` is zero to a tolerance."""
         model, where = self.model, self.model.field.where_positive
-        flat, c = replay(self.moving, model.field, q, qd)
+        flat, c = self.replayed(self.moving, q, qd)
         A = [flat[i : i + model.nv] for i in range(0, len(flat), model.nv)]
         load = algorithm(model, "load_torque")(model, q, qd, qdd, f_ext)
         pushed = [x + sum((row[i] * l for row, l in zip(A, lam)), 0.0) for i, x in enumerate(load)]

@@ -22,17 +22,17 @@ class ConstrainedTensors:
     """The constraints a robot moves under, as `ConstrainedRobot` has them for NumPy arrays.
 
     Rows are eliminated, without a decision: where others depend on each other than they do everywhere, a state's results are no
-    numbers. Variables of the robot are as described.
+    numbers.
     """
 
-    def __init__(self, guests: Guests, constraints: Any) -> None:
+    def __init__(self, guests: Guests, constraints: Any, variables: Any) -> None:
         self.guests, self.constraints = guests, tuple(constraints) if isinstance(constraints, list) else constraints
+        self.options = {} if variables is None else {"variables": variables}
 
     def values(self, wanted: tuple[str, ...], q: Any, qd: Any = None) -> tuple:
         """Some of `phi`, `A` and `Adot`."""
-        found = self.guests.compute(
-            self.guests.named(rows_program, self.constraints, wanted), {"q": q} if qd is None else {"q": q, "qd": qd}, {}, {}
-        )
+        inputs = {"q": q} if qd is None else {"q": q, "qd": qd}
+        found = self.guests.compute(self.guests.named(rows_program, self.constraints, wanted), inputs, self.options, {})
         return found if isinstance(found, tuple) else (found,)
 
     def motion(self, what: str, inputs: dict[str, Any], f_ext: Any = None, f_tip: Any = None, tolerance: Any = None) -> Any:
@@ -43,7 +43,7 @@ class ConstrainedTensors:
         if tolerance is not None:
             tolerance = positive_number("tolerance", tolerance)
         name = self.guests.named(constrained_motion, self.constraints, what, has_forces, tolerance)
-        return self.guests.compute(name, inputs, {}, {})
+        return self.guests.compute(name, inputs, self.options, {})
 
     def forward_dynamics(self, q: Any, qd: Any, tau: Any, f_ext: Any, f_tip: Any, tolerance: Any) -> ConstrainedDynamics:
         return ConstrainedDynamics(*self.motion("accelerations", {"q": q, "qd": qd, "tau": tau}, f_ext, f_tip, tolerance))
@@ -60,25 +60,25 @@ class ConstrainedTensors:
 
 def rows_program(evaluate: Evaluator, constraints: Any, wanted: tuple[str, ...]) -> Traced:
     """How rows of constraints are traced."""
-    robot = ConstrainedRobot(evaluate.as_described, constraints)
+    robot = ConstrainedRobot(evaluate, constraints)
 
     def trace(dtype: np.dtype) -> Program:
         from qddot.constraints.trace import constraint_program  # the graph: loaded when first needed
 
-        return constraint_program(robot.evaluate.model, robot.constraints, wanted)
+        return constraint_program(evaluate.model, robot.constraints, wanted)
 
     return trace
 
 
 def constrained_motion(evaluate: Evaluator, constraints: Any, what: str, has_forces: bool, tolerance: float | None) -> Traced:
     """How a motion under constraints is traced."""
-    robot = ConstrainedRobot(evaluate.as_described, constraints)
+    robot = ConstrainedRobot(evaluate, constraints)
 
     def trace(dtype: np.dtype) -> Program:
         from qddot.constraints.following import following
         from qddot.constraints.motion_program import motion_program
 
         options = {"wrench": has_forces, "dtype": dtype, "tolerance": tolerance}
-        return motion_program(robot.evaluate.model, robot.constraints, what, following(robot), **options)
+        return motion_program(evaluate.model, robot.constraints, what, following(robot), **options)
 
     return trace

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from qddot.algorithms.kinematics import coordinate_rates, zeros
+from qddot.compile.trace import recorded
 from qddot.constraints.constraint import Constraint
 from qddot.constraints.elimination import Matrix, dot
 from qddot.constraints.state import State
@@ -29,10 +30,13 @@ class Rows(NamedTuple):
 
 
 def constraint_program(model: Model, constraints: Sequence[Constraint], wanted: Sequence[str]) -> Program:
-    """Some of `phi` (k,), `A` (k, nv), `Adot_qd` (k,) and `Adot` (k, nv), of q, and of qd where a rate is among them."""
+    """Some of `phi` (k,), `A` (k, nv), `Adot_qd` (k,) and `Adot` (k, nv), of q, of qd where a rate is among them, and of the
+    robot's variables where it has any."""
     recorder, nq, nv = Trace(), model.mechanism.nq, model.mechanism.nv
-    q, qd = ([recorder.variable(source, i) for i in range(n)] for source, n in enumerate((nq, nv)))
-    lifted = model.over(recorder)
+    open_ = [Input("variables", (sum(x.size for x in model.variables),))] if model.variables else []
+    moving_inputs = [Input("q", (nq,)), *open_, Input("qd", (nv,))]
+    given = {x.name: [recorder.variable(k, i) for i in range(x.size)] for k, x in enumerate(moving_inputs)}
+    q, qd, lifted = given["q"], given["qd"], recorded(model, recorder, given, regrouped=False)
     phi, A = constraint_rows(lifted, constraints, q, qd)
     moving = dict(zip(q, coordinate_rates(lifted, q, qd)))
     k = len(A)
@@ -42,8 +46,8 @@ def constraint_program(model: Model, constraints: Sequence[Constraint], wanted: 
         "Adot_qd": lambda: Output("Adot_qd", (k,), tuple(along([dot(row, qd) for row in A], moving))),
         "Adot": lambda: Output("Adot", (k, nv), tuple(along(flat(A), moving))),
     }
-    inputs = (Input("q", (nq,)), Input("qd", (nv,)))
-    program = Program("constraint", inputs if {"Adot", "Adot_qd"} & set(wanted) else inputs[:1], tuple(make[x]() for x in wanted))
+    inputs = moving_inputs if {"Adot", "Adot_qd"} & set(wanted) else moving_inputs[:-1]
+    program = Program("constraint", tuple(inputs), tuple(make[x]() for x in wanted))
     if not program.is_finite():
         raise overflow(model, "the constraints' derivative")
     return program

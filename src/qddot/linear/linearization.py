@@ -17,6 +17,7 @@ import numpy as np
 from qddot.arguments import names, positive_number
 from qddot.arrays.guests import constant, guest_module
 from qddot.compile.arrays import as_array
+from qddot.compile.evaluate import Options
 from qddot.compile.kinds import guest
 from qddot.errors import ConvergenceError, InputError, SingularityError, as_written, unknown_name
 
@@ -217,8 +218,8 @@ class StateFeedback:
         return tau
 
 
-def linearize(robot: Robot, q: Any, qd: Any, tau: Any, actuated: Sequence[str] | None) -> Linearization:
-    """See `Robot.linearize`."""
+def linearize(robot: Robot, q: Any, qd: Any, tau: Any, actuated: Sequence[str] | None, given: Options) -> Linearization:
+    """See `Robot.linearize`; `given` are the robot's variables, if any are."""
     nv = robot.nv
     if not nv:
         raise InputError(f"{robot.name} has no joints: there is nothing to linearize")
@@ -229,29 +230,29 @@ def linearize(robot: Robot, q: Any, qd: Any, tau: Any, actuated: Sequence[str] |
         )
     driven = robot.joint_names if actuated is None else names("actuated", actuated)
     columns = driven_columns(robot, driven)
-    q, qd, tau = as_given(robot, q, qd, tau)
+    q, qd, tau = as_given(robot, q, qd, tau, given)
     if (still := values_at_hand(qd)) is not None:
         refuse_dry_rest(robot, still)
-    slopes, xp = robot.forward_dynamics_derivatives(q, qd, tau), module_of(q)
+    slopes, xp = robot.forward_dynamics_derivatives(q, qd, tau, **given), module_of(q)
     one = array_like(q, [[float(i == j) for j in range(nv)] for i in range(nv)]) + 0 * slopes.dqdd_dq
-    A = xp.concatenate([xp.concatenate([carried(robot, qd), one], -1), xp.concatenate(slopes[:2], -1)], -2)
+    A = xp.concatenate([xp.concatenate([carried(robot, qd) + 0 * one, one], -1), xp.concatenate(slopes[:2], -1)], -2)
     B = xp.concatenate([0 * slopes.dqdd_dtau, slopes.dqdd_dtau], -2)[..., columns]
-    qdd = robot.forward_dynamics(q, qd, tau)
+    qdd = robot.forward_dynamics(q, qd, tau, **given)
     if guest((q,)):
         A, B, qdd = without_dry_rest(robot, qd, A, B, qdd)
     return Linearization(robot, A, B, q, qd, tau, qdd, driven)
 
 
-def as_given(robot: Robot, q: Any, qd: Any, tau: Any) -> tuple[Any, Any, Any]:
+def as_given(robot: Robot, q: Any, qd: Any, tau: Any, given: Options) -> tuple[Any, Any, Any]:
     """The state and its joint forces, with one leading shape."""
     still = array_like(q, [0.0] * robot.nv)
     if guest((q, qd, tau)):
-        tau = robot.inverse_dynamics(q, still if qd is None else qd, still) if tau is None else tau
+        tau = robot.inverse_dynamics(q, still if qd is None else qd, still, **given) if tau is None else tau
         qd = still if qd is None else qd
     else:
         q = robot._evaluate.configuration("q", q)
         qd = as_array("qd", still if qd is None else qd, (robot.nv,))
-        tau = robot.inverse_dynamics(q, qd, still) if tau is None else as_array("tau", tau, (robot.nv,))
+        tau = robot.inverse_dynamics(q, qd, still, **given) if tau is None else as_array("tau", tau, (robot.nv,))
     try:
         batch = np.broadcast_shapes(*(tuple(x.shape[:-1]) for x in (q, qd, tau)))
     except ValueError:
@@ -299,8 +300,8 @@ def exponential(A: Any) -> Any:
 def refuse_dry_rest(robot: Robot, qd: np.ndarray) -> None:
     """Dry friction has a step at rest, and no slope there. Raises SingularityError: a shaft with dry friction that is not smoothed
     stands still in some state."""
-    for body in robot.model.bodies:
-        if body.drive.friction.sticks and not np.abs(qd[..., list(body.columns)]).min(initial=np.inf) > 0:
+    for body, sticks in zip(robot.model.bodies, robot.model.sticking):
+        if sticks and not np.abs(qd[..., list(body.columns)]).min(initial=np.inf) > 0:
             raise SingularityError(
                 f"joint {body.joint_name!r} has dry friction and rests: its force is any within bounds, and has no slope. Give its "
                 "drive a smoothing_velocity, or linearise about a motion"
@@ -343,7 +344,7 @@ def without_dry_rest(robot: Robot, qd: Any, *results: Any) -> Any:
 
 def sticking_columns(model: Model) -> tuple[int, ...]:
     """Columns of shafts whose dry friction is not smoothed."""
-    return tuple(k for body in model.bodies if body.drive.friction.sticks for k in body.columns)
+    return tuple(k for body, sticks in zip(model.bodies, model.sticking) if sticks for k in body.columns)
 
 
 def module_of(array: Any) -> Any:

@@ -24,7 +24,7 @@ from qddot.model.regroup import base_moments
 from qddot.model.scalar import Scalar, as_scalar, is_symbolic
 from qddot.model.spatial import PseudoInertia, RigidInertia, Transform, Vec, map_scalars, vec
 from qddot.model.transmission import Transmission, check_transmissions
-from qddot.model.variables import Variable, opened, variable
+from qddot.model.variables import Variable, opened, sticking, variable
 
 GRAVITY = Vec(0.0, 0.0, -9.81)
 
@@ -95,6 +95,11 @@ class Model:
     def variables(self) -> tuple[Variable, ...]:
         """Numbers that are given when something is computed, and what they are in this description."""
         return tuple(variable(self, name) for name in self.open)
+
+    @cached_property
+    def sticking(self) -> tuple[bool, ...]:
+        """Which bodies friction can hold at rest, with some numbers for the variables."""
+        return sticking(self)
 
     @cached_property
     def mechanism(self) -> Mechanism:

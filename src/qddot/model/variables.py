@@ -19,8 +19,9 @@ from qddot.errors import InputError, as_written, unknown_name
 from qddot.model.description import Joint, Link
 from qddot.model.directed import pair
 from qddot.model.drive import NUMBERS, Drive
+from qddot.model.friction import DRY
 from qddot.model.inertia import Inertia
-from qddot.model.scalar import Scalar, is_symbolic
+from qddot.model.scalar import Scalar, is_symbolic, is_zero
 from qddot.model.spatial import Transform, Vec, symmetric, upper
 
 if TYPE_CHECKING:
@@ -29,6 +30,10 @@ if TYPE_CHECKING:
 INERTIAL = {"mass": 1, "com": 3, "inertia": 6}
 FIXED = ("gear_ratio", "resistance", "inductance", "torque_constant")
 """What a drive is built around, or what only simulations under voltage know."""
+
+
+LITTLE = 1e-9
+"""A friction that is there."""
 
 
 class Variable(NamedTuple):
@@ -69,7 +74,9 @@ def numbers_of(model: Model, name: str) -> Sequence[Scalar]:
     if part in joints and what in FIXED:
         raise InputError(f"{name} cannot vary: it decides what is computed; make one robot for each")
     if part in joints and what in NUMBERS:
-        forward, backward = pair(getattr(joints[part].drive or Drive(), what))
+        drive = joints[part].drive or Drive()
+        unsaid = what == "static" and all(map(is_zero, pair(drive.static)))  # then it is what slides
+        forward, backward = pair(drive.coulomb if unsaid else getattr(drive, what))
         return (forward,) if forward == backward else (forward, backward)
     known = ["gravity", "payload", *(f"{x}.{y}" for x in links for y in INERTIAL)]
     raise unknown_name("variable", name, [*known, *(f"{x}.{y}" for x in joints for y in ("xyz", *NUMBERS) if y not in FIXED)])
@@ -78,6 +85,14 @@ def numbers_of(model: Model, name: str) -> Sequence[Scalar]:
 def is_inertial(name: str) -> bool:
     """True if a variable of this name changes what links weigh."""
     return name == "payload" or name.rpartition(".")[2] in INERTIAL
+
+
+def sticking(model: Model) -> tuple[bool, ...]:
+    """Which bodies friction can hold at rest, with some numbers for the variables."""
+    if model.variables:
+        some = [x or LITTLE if y.name.rpartition(".")[2] in DRY else x for y in model.variables for x in y.default]
+        model = opened(model, some)
+    return tuple(body.drive.friction.sticks for body in model.bodies)
 
 
 def opened(model: Model, values: Sequence[Scalar]) -> Model:

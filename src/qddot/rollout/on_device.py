@@ -48,7 +48,8 @@ def on_device(rollout: Rollout, given: dict[str, Any], variables: Any, steps: An
     start = looked_at(rollout, given, variables, steps, every, handle)
     if check and check != "later" and (rollout.contacts or rollout.under):
         q = handle.on_host(start.q)
-        rollout.refuse_start(q, np.zeros((rollout.robot.nv,), q.dtype) if start.qd is None else handle.on_host(start.qd))
+        qd = np.zeros((rollout.robot.nv,), q.dtype) if start.qd is None else handle.on_host(start.qd)
+        rollout.refuse_start(q, qd, handle.on_host(start.rest["variables"]) if "variables" in start.rest else None)
     return launched(rollout, start, handle, check)
 
 

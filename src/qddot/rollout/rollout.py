@@ -20,6 +20,7 @@ from qddot.compile.given import known_names, with_given
 from qddot.compile.kinds import guest, is_on_gpu, refuse_mixed
 from qddot.compile.singular import singular
 from qddot.compile.threads import thread_count
+from qddot.constraints.constrained import ConstrainedRobot
 from qddot.contact.time_stepping import refuse_deep
 from qddot.errors import ConvergenceError, InputError, SingularityError, as_written
 from qddot.rollout.adjoint import Way, backward_program, on_cpu, stride
@@ -298,16 +299,16 @@ class Rollout:
         read = lambda name, x, n: as_array(name, x, (n,), kind)  # noqa: E731
         q = self.evaluate.configuration("q", given["q0"], kind)
         qd = read("qd0", np.zeros(robot.nv) if given["qd0"] is None else given["qd0"], robot.nv)
-        self.refuse_start(q, qd)
         control, moved = given["control"], given["parameters"]
         control = None if control is None else read("control", control, (shape_of("control", control) or (1,))[-1])
         rest = {} if moved is None else {"parameters": read("parameters", moved, 10 * len(robot.body_names))}
         rest = dict(with_given(self.evaluate.model.variables, rest, variables, kind))
+        self.refuse_start(q, qd, rest.get("variables"))
         count, changes = step_count(steps, every, control)
         batch = common_batch(q, qd, control[0] if changes and control is not None else control, *rest.values())
         return Start(q, qd, control, rest, batch, count, changes, every)
 
-    def refuse_start(self, q: np.ndarray, qd: np.ndarray) -> None:
+    def refuse_start(self, q: np.ndarray, qd: np.ndarray, variables: np.ndarray | None) -> None:
         """Refuse states that cannot be: deep inside of what is touched, or off the constraints.
 
         Raises:
@@ -318,7 +319,8 @@ class Rollout:
         if self.under:
             close = CLOSE if q.dtype == np.float64 else CLOSE_SINGLE
             q, qd = np.asarray(q, float), np.asarray(qd, float)
-            self.under.refuse_violation(q, times(self.under.values(("A",), q)[0], qd), close)
+            under = ConstrainedRobot(self.evaluate, self.under.constraints, variables=variables)
+            under.refuse_violation(q, times(under.values(("A",), q)[0], qd), close)
 
     def kernels(self, controls: int, runtime: bool, dtype: np.dtype) -> tuple[Kernel, Kernel]:
         """A step, and the way back from it."""

@@ -21,11 +21,9 @@ from qddot.constraints.motion_program import ConstrainedTree
 from qddot.errors import InputError
 from qddot.graph.expr import Expr, Trace, plain
 from qddot.graph.program import Input, Output, Program
-from qddot.model.drive import Drive
 from qddot.model.field import Field
-from qddot.model.friction import DRY
 from qddot.model.overflow import overflow
-from qddot.model.scalar import Scalar, is_zero
+from qddot.model.scalar import Scalar
 from qddot.model.variables import Variable
 from qddot.rollout.contact_step import ContactStep
 from qddot.rollout.laws import Law, Moment
@@ -109,8 +107,7 @@ class Step(NamedTuple):
     def inputs(self, in_stages: bool) -> list[Input]:
         """The state first."""
         variables = self.robot.model.variables
-        refuse_dry(variables, self.robot)
-        refuse_lengths(variables, self.constraints)
+        refuse_smoothing(variables)
         state = (*STATES[self.method], "q_point", "qd_point", "q_sum", "qd_sum") if in_stages else STATES[self.method]
         given = {"control": self.controls > 0, "t": True, "dt": True, "stage": in_stages}
         given |= {"parameters": self.runtime, "variables": bool(variables)}
@@ -125,7 +122,9 @@ class Step(NamedTuple):
         nominal, plant = self.robot.model.over(recorder), recorded(self.robot.model, recorder, given, regrouped=True)
         q, qd, control, (start,), (h,) = given["q"], given["qd"], given.get("control", []), given["t"], given["dt"]
         limits, switching = TorqueLimits(self.robot) if self.saturate else None, self.switching
-        tree = ConstrainedTree(plant, self.constraints, self.robot.model) if self.constraints else None
+        tree = None
+        if self.constraints:
+            tree = ConstrainedTree(plant, self.constraints, self.robot.model, given.get("variables", ()))
 
         def drive(later: Scalar, q: Scalars, qd: Scalars) -> list[Scalar]:
             tau = joint_forces(self.law, Moment(nominal, start + later, q, qd, control))
@@ -169,31 +168,17 @@ def rounded(recorder: Trace, h: Scalar, x: Scalar) -> Scalar:
     return x if x.__class__ is Expr and x.op != "*" else recorder.where_positive(h, x, 0.0)
 
 
-def refuse_lengths(variables: Sequence[Variable], constraints: Sequence[Constraint]) -> None:
-    """Constraints are compiled with the lengths of links as described.
+def refuse_smoothing(variables: Sequence[Variable]) -> None:
+    """Refuse a variable that decides whether friction sticks.
 
     Raises:
-        InputError: a variable is one of them.
-    """
-    for x in variables if constraints else ():
-        if x.name.endswith(".xyz"):
-            raise InputError(
-                f"{x.name} cannot vary in a rollout under constraints, which are compiled with the lengths as described"
-            )
-
-
-def refuse_dry(variables: Sequence[Variable], robot: Robot) -> None:
-    """Refuse variables of dry friction: what sticks is compiled with its numbers.
-
-    Raises:
-        InputError: a variable is one of them.
+        InputError: there is one.
     """
     for x in variables:
         joint, _, what = x.name.rpartition(".")
-        if what == "smoothing_velocity" or (what in DRY and is_zero((robot.drives.get(joint) or Drive()).smoothing_velocity)):
+        if what == "smoothing_velocity" and not all(x.default):
             raise InputError(
-                f"{x.name} cannot vary in a rollout, where dry friction sticks with fixed numbers: give the drive of {joint!r} a "
-                "smoothing_velocity"
+                f"{x.name} cannot vary in a rollout from 0, where dry friction sticks: describe {joint!r} with a smoothing_velocity"
             )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -50,7 +52,7 @@ class Dynamics:
 
     Args:
         robot: without dry friction.
-        parameters: inertial parameters (..., 10 bodies) instead of its own, or None.
+        numbers: of each robot instead of its own, by the names of inputs: inertial `parameters` (..., 10 bodies), `variables`.
         constraints: under which it moves, or None.
         threads: how many share a large batch; None: as many as there are.
     """
@@ -59,13 +61,15 @@ class Dynamics:
         self,
         robot: Robot,
         forces: Forces,
-        parameters: np.ndarray | None = None,
+        numbers: Mapping[str, np.ndarray] = MappingProxyType({}),
         constraints: ConstrainedRobot | None = None,
         threads: int | None = None,
     ) -> None:
-        self.robot, self.forces, self.parameters = robot, forces, parameters
+        self.robot, self.forces, self.numbers = robot, forces, dict(numbers)
         self.options: Options = {} if threads is None else {"threads": threads}
-        self.constraints = None if constraints is None else CompiledConstraints(constraints, parameters, bool(forces), self.options)
+        self.constraints = None
+        if constraints is not None:
+            self.constraints = CompiledConstraints(constraints, self.numbers.get("parameters"), bool(forces), self.options)
 
     def at(self, motions: tuple) -> Dynamics:
         """Return the dynamics of some motions of a batch."""
@@ -73,14 +77,12 @@ class Dynamics:
             return self
         if self.forces:
             raise InputError("external forces belong to the whole batch: take motions of a trajectory without such")
-        chosen = self.parameters if self.parameters is None or self.parameters.ndim == 1 else self.parameters[motions]
+        chosen = {name: x if x.ndim == 1 else x[motions] for name, x in self.numbers.items()}
         return Dynamics(self.robot, self.forces, chosen, self.constraints, self.options.get("threads"))
 
     def evaluate(self, quantity: str, **inputs: Any) -> Any:
-        """A quantity of the robot, with these parameters."""
-        if self.parameters is not None:
-            inputs["parameters"] = self.parameters
-        return self.robot._evaluate(quantity, inputs, self.options)
+        """A quantity of the robot, with these numbers."""
+        return self.robot._evaluate(quantity, inputs | self.numbers, self.options)
 
     def accelerate(self, t: float, q: np.ndarray, qd: np.ndarray, tau: np.ndarray) -> np.ndarray:
         """qdd (..., nv). Raises FloatingPointError: the state has run away."""

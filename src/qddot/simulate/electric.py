@@ -184,7 +184,10 @@ def simulate_electric(
     if not isinstance(electric, str) or electric not in ELECTRIC:
         raise InputError(f"electric={electric!r} is not one of {', '.join(map(repr, ELECTRIC))}")
     full = np.flatnonzero(motors.L > 0) if electric == "full" else np.zeros(0, int)
-    numbers = inertial_parameters(robot, options.pop("parameters"))
+    if options["variables"] is not None:
+        raise InputError("simulate takes no variables under voltage: robot.with_values({...}).simulate(...) is one robot")
+    given = options.pop("parameters")
+    numbers = None if given is None else inertial_parameters(robot, given)
     constants = motors.L[full] / motors.R[full]
     if len(full) and options["method"] not in ADAPTIVE and constants.min() * STABLE < options["step"]:
         name = motors.names[full[constants.argmin()]]
@@ -192,7 +195,7 @@ def simulate_electric(
             f"the current of {name!r} settles in {constants.min():.2g} s, too fast for steps of {options['step']:g} s: "
             f'take steps below {STABLE * constants.min():.2g} s, method="Radau", or electric="reduced"'
         )
-    q, qd = start(robot, q0, qd0, () if numbers is None else numbers.shape[:-1])
+    q, qd = start(robot, q0, qd0, *([] if numbers is None else [numbers.shape[:-1]]))
     circuit = Circuit.of(robot, motors, full, q.shape[:-1])
     whole = circuit.robot
     first_q, first_v = np.zeros((*q.shape[:-1], whole.nq)), np.zeros((*q.shape[:-1], whole.nv))

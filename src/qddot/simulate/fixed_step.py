@@ -100,11 +100,11 @@ class FixedStep:
         return qs[:n], qds[:n]
 
     def given(self, **inputs: Any) -> dict[str, Any]:
-        return inputs if self.dynamics.parameters is None else inputs | {"parameters": self.dynamics.parameters}
+        return inputs | self.dynamics.numbers
 
     def compiled_modes(self) -> Repeated:
         """A step with what sticks and slides decided within."""
-        evaluate, runtime = self.robot._evaluate, self.dynamics.parameters is not None
+        evaluate, runtime = self.robot._evaluate, "parameters" in self.dynamics.numbers
         trace = lambda: switched_step(self.robot.model, self.switching, runtime=runtime)  # noqa: E731
         stops = tuple(self.switching.stop_q.tolist())
         make = lambda: evaluate.kernels.compiled(("switched_step", stops, runtime), trace, np.dtype(float))  # noqa: E731
@@ -194,7 +194,7 @@ RULES = {"rk4": kutta, "euler": euler}
 
 def compiled_step(robot: Robot, dynamics: Dynamics, quantity: str, careful: Careful | None = None, **fixed: str) -> Repeated:
     """A step of the robot without constraints; `careful` takes it where the kernel says it cannot."""
-    runtime = dynamics.parameters is not None
+    runtime = "parameters" in dynamics.numbers
     make = lambda: robot._evaluate.kernels.kernel(quantity, np.dtype(float), fixed, runtime=runtime)  # noqa: E731
     return Repeated(robot._evaluate, quantity, make, dynamics.options, careful)
 

@@ -22,12 +22,13 @@ class DryFriction:
         shafts: (shafts, nv): the speeds of the shafts are `shafts @ qd`.
         coulomb, rise: (shafts, 2): positive and negative direction, N m; what static friction is more than `coulomb`.
         steepness, load: (shafts,), as of `ShaftFriction`.
+        bodies: (shafts), the body to which each belongs. Where such numbers are variables of the robot, these are as described.
     """
 
     def __init__(self, robot: Robot) -> None:
-        rows, sides = [], []
-        for body in robot.model.bodies:
-            if not body.drive.friction.sticks:
+        rows, sides, self.bodies = [], [], []
+        for body, sticks in zip(robot.model.bodies, robot.model.sticking):
+            if not sticks:
                 continue
             ratios = [float(s.w.z) for s in body.joint.subspace] if isinstance(body.joint, Rotor) else None
             for shaft in [list(zip(body.columns, ratios))] if ratios else [[(c, 1.0)] for c in body.columns]:
@@ -36,6 +37,7 @@ class DryFriction:
                     row[c] = ratio
                 rows.append(row)
                 sides.append(body.drive.friction)
+                self.bodies.append(body.index)
         self.shafts = np.array(rows).reshape(-1, robot.nv)
         self.coulomb = np.array([s.coulomb for s in sides], float).reshape(-1, 2)
         self.rise = np.array([s.stribeck for s in sides], float).reshape(-1, 2)

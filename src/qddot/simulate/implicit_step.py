@@ -32,6 +32,9 @@ ENOUGH, ROUNDING = 1e-14, 1e-9
 RANK = 1e-12
 """A singular value below this part of the largest is that of rows which follow from others."""
 
+NUMBERS = ("parameters", "variables")
+"""Inputs that say which robot it is."""
+
 Solution = tuple[np.ndarray, np.ndarray, np.ndarray]
 """q1, p1 and qd1 after a step."""
 
@@ -47,8 +50,8 @@ class ImplicitStep:
         self.evaluate, self.constraints = evaluate, constraints
 
     def __call__(self, inputs: Inputs, parts: int = PARTS) -> Solution:
-        """q1, p1 and qd1 from q, p, tau, dt and perhaps parameters, each with the same leading dimensions. Raises
-        FloatingPointError: there is no solution, however short the parts of the step."""
+        """q1, p1 and qd1 from q, p, tau, dt and perhaps parameters and variables, each with the same leading dimensions.
+        Raises FloatingPointError: there is no solution, however short the parts of the step."""
         batch = inputs["q"].shape[:-1]
         flat = {name: x.reshape(-1, x.shape[-1]) for name, x in inputs.items()}
         with np.errstate(all="ignore"):
@@ -90,7 +93,7 @@ class ImplicitStep:
         """Residuals of the equations (states, n + k), their slopes (states, n + k, n + k), and p1 (states, n)."""
         q, h, n = inputs["q"], inputs["dt"], inputs["q"].shape[-1]
         v, lam = x[:, :n], x[:, n:]
-        each = {name: inputs[name][:, None] for name in ("q", "dt", "parameters") if name in inputs}
+        each = {name: inputs[name][:, None] for name in ("q", "dt", *NUMBERS) if name in inputs}
         P, F, dP, dF = self.compute("variational_terms", **each, v=v[:, None], direction=np.eye(n))
         force = h / 2 * (F[:, 0] + inputs["tau"])
         gap, A1 = self.rows(q + h * v)
@@ -116,7 +119,7 @@ class ImplicitStep:
         return gap, A
 
     def mass_matrix(self, inputs: Inputs, q: np.ndarray) -> np.ndarray:
-        return self.compute("mass_matrix", q=q, **({"parameters": inputs["parameters"]} if "parameters" in inputs else {}))
+        return self.compute("mass_matrix", q=q, **{name: inputs[name] for name in NUMBERS if name in inputs})
 
     def compute(self, quantity: str, **inputs: Any) -> Any:
         return self.evaluate(quantity, inputs, {"check": False})

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qddot.arguments import flag, positive_number, shape_of, whole_number
-from qddot.compile.arrays import as_array
+from qddot.compile.arrays import DOUBLE, as_array
+from qddot.compile.given import packed
 from qddot.constraints.constrained import ConstrainedRobot
 from qddot.errors import InputError, as_written, near_matches
 from qddot.model.check import warn
+from qddot.model.friction import DRY
 from qddot.progress import shown
 from qddot.simulate.adaptive import Adaptive
 from qddot.simulate.dead_centre import PastDeadCentres
@@ -47,6 +49,7 @@ def simulate(
     f_tip: Any,
     constraints: Any,
     parameters: Any,
+    variables: Any,
     events: Any,
     method: str,
     step: float,
@@ -72,12 +75,16 @@ def simulate(
         raise InputError(f"{robot.name} has no degrees of freedom: nothing moves")
     dry, times = DryFriction(robot), sample_times(t, step)
     smooth = without_dry_friction(robot) if dry else robot
-    numbers = inertial_parameters(robot, parameters)
-    q, qd = start(robot, q0, qd0, () if numbers is None else numbers.shape[:-1])
-    if numbers is not None and numbers.ndim > 1:
-        numbers = np.broadcast_to(numbers, (*q.shape[:-1], numbers.shape[-1]))
+    under, numbers = constrained(smooth, constraints), {}
+    if parameters is not None:
+        numbers["parameters"] = inertial_parameters(robot, parameters)
+    if variables is not None:
+        refuse_variables(robot, under)
+        numbers["variables"] = packed(robot.model.variables, variables, DOUBLE)
+    q, qd = start(robot, q0, qd0, *(x.shape[:-1] for x in numbers.values()))
+    numbers = {name: x if x.ndim == 1 else np.broadcast_to(x, (*q.shape[:-1], x.shape[-1])) for name, x in numbers.items()}
     law = Torque(robot, torque, times, q.shape[:-1], saturate)
-    dynamics = Dynamics(smooth, Forces(robot, f_ext, f_tip), numbers, constrained(smooth, constraints), threads)
+    dynamics = Dynamics(smooth, Forces(robot, f_ext, f_tip), numbers, under, threads)
     switching = Switching(robot, dynamics, dry, stops)
     watches, found = as_watches(events, q.shape[:-1]), []
     refuse_beyond_stops(switching, q)
@@ -128,15 +135,16 @@ def record(states: Iterator[Moment], most: int, robot: Robot, law: Torque, switc
     return Trajectory(robot, t[:n], q[:n], qd[:n], tau[:n], tuple(found), switching, jumps, impacts)
 
 
-def start(robot: Robot, q0: Any, qd0: Any, batch: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
-    """Checked, and with one leading shape."""
+def start(robot: Robot, q0: Any, qd0: Any, *numbers: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """The first states, checked, with one leading shape, which is also that of the `numbers` of different robots."""
     q = robot._evaluate.configuration("q0", q0)
     qd = as_array("qd0", np.zeros(robot.nv) if qd0 is None else qd0, (robot.nv,))
     try:
-        batch = np.broadcast_shapes(q.shape[:-1], qd.shape[:-1], batch)
+        batch = np.broadcast_shapes(q.shape[:-1], qd.shape[:-1], *numbers)
     except ValueError:
+        besides = ", ".join(map(str, numbers))
         raise InputError(
-            f"leading dimensions of q0 {q.shape[:-1]}, qd0 {qd.shape[:-1]} and parameters {batch} do not fit"
+            f"leading dimensions of q0 {q.shape[:-1]}, qd0 {qd.shape[:-1]} and parameters or variables {besides} do not fit"
         ) from None
     return np.broadcast_to(q, (*batch, robot.nq)).copy(), np.broadcast_to(qd, (*batch, robot.nv)).copy()
 
@@ -165,10 +173,28 @@ def refuse_beyond_stops(switching: Switching, q: np.ndarray) -> None:
         )
 
 
-def inertial_parameters(robot: Robot, given: Any) -> np.ndarray | None:
+def refuse_variables(robot: Robot, constraints: ConstrainedRobot | None) -> None:
+    """Refuse variables where a simulation looks at the robot's own numbers.
+
+    Raises:
+        InputError: constraints, or dry friction that could vary.
+    """
+    if constraints is not None:
+        raise InputError(
+            "simulate takes no variables under constraints: robot.rollout(stops=False) does; robot.with_values({...}) is one robot"
+        )
+    joints = {body.joint_name for body, sticks in zip(robot.model.bodies, robot.model.sticking) if sticks}
+    for x in robot.model.variables:
+        joint, _, what = x.name.rpartition(".")
+        if what in DRY and joint in joints:
+            raise InputError(
+                f"{x.name} cannot vary in simulate, where dry friction sticks with the robot's own numbers: robot.rollout takes "
+                f"it, or give the drive of {joint!r} a smoothing_velocity"
+            )
+
+
+def inertial_parameters(robot: Robot, given: Any) -> np.ndarray:
     """(..., 10 bodies)."""
-    if given is None:
-        return None
     inertial, all_of_them = 10 * len(robot.body_names), len(robot.parameter_names)
     if shape_of("parameters", given)[-1:] == (all_of_them,) and all_of_them > inertial:
         raise InputError(

@@ -23,7 +23,7 @@ from qddot.graph.program import Input, Output, Program
 from qddot.model.field import Field
 from qddot.model.model import LiftedModel, Model
 from qddot.model.overflow import overflow
-from qddot.model.scalar import Scalar
+from qddot.model.scalar import Scalar, is_zero
 from qddot.simulate.modes import STILL, TOUCH, Switching
 
 ROUNDS, FEW_ROUNDS = 5, 3
@@ -40,9 +40,9 @@ Rule = Callable[..., tuple[list[Scalar], list[Scalar], list[Scalar]]]
 class Dry(NamedTuple):
     """Friction that can hold a column: at least and at most, against positive and negative motion, and with its load."""
 
-    coulomb: tuple[float, float]
-    rise: tuple[float, float]
-    load: float
+    coulomb: tuple[Scalar, Scalar]
+    rise: tuple[Scalar, Scalar]
+    load: Scalar
 
 
 class Mode(NamedTuple):
@@ -73,10 +73,10 @@ class Modes:
             raise InputError("a rollout does not know dry friction of motors that turn several joints: use simulate")
         self.dry: dict[int, Dry] = {}
         for k, c in enumerate(shafts):
-            ratio, dry = float(switching.rows[k, c]), switching.dry
-            sides = (0, 1) if ratio > 0 else (1, 0)
-            coulomb, rise = (tuple(float(x[k, side]) * abs(ratio) for side in sides) for x in (dry.coulomb, dry.rise))
-            self.dry[c] = Dry(coulomb, rise, float(dry.load[k]))  # type: ignore[arg-type]
+            ratio, friction = float(switching.rows[k, c]), model.bodies[switching.dry.bodies[k]].drive.friction
+            first, other = (0, 1) if ratio > 0 else (1, 0)
+            coulomb, rise = ((x[first] * abs(ratio), x[other] * abs(ratio)) for x in (friction.coulomb, friction.stribeck))
+            self.dry[c] = Dry(coulomb, rise, friction.load)
         limits = zip(stops, switching.stop_q, switching.lower, switching.upper)
         self.stops = {c: (int(i), float(lower), float(upper)) for c, i, lower, upper in limits}
 
@@ -119,7 +119,7 @@ class Modes:
         load = [absolute(field, tau[c] + p[c]) * self.dry[c].load if c in self.dry else 0.0 for c in n]
         static = [[a + b + load[c] for a, b in zip(dry.coulomb, dry.rise)] if (dry := self.dry.get(c)) else (0.0, 0.0) for c in n]
         found = self.balance(M, force, held, stopped, still, static)
-        if any(any(dry.rise) for dry in self.dry.values()):  # what slips is held by less
+        if not all(is_zero(x) for dry in self.dry.values() for x in dry.rise):  # what slips is held by less
             levels = [
                 [field.where_positive(still[c] * (1 - found.inside[c]), a, b) for a, b in zip(self.dry[c].coulomb, static[c])]
                 if c in self.dry

@@ -53,9 +53,7 @@ class Variational:
         self.steps += 1
         self.torque.begin(t, q, qd)
         tau = self.torque(t, q, qd)
-        inputs: dict[str, Any] = {"q": q, "p": self.p, "tau": tau, "dt": h}
-        if self.dynamics.parameters is not None:
-            inputs["parameters"] = self.dynamics.parameters
+        inputs: dict[str, Any] = {"q": q, "p": self.p, "tau": tau, "dt": h, **self.dynamics.numbers}
         if self.dynamics.constraints is None:
             self.q, self.p, qd = self.kernel(**inputs)
         else:

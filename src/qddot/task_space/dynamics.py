@@ -20,7 +20,7 @@ from qddot.arguments import positive_number
 from qddot.arrays.guests import constant
 from qddot.batched import T, times
 from qddot.compile.arrays import as_array
-from qddot.compile.evaluate import Evaluator
+from qddot.compile.evaluate import Evaluator, Options
 from qddot.compile.kinds import library_of, mixed
 from qddot.errors import InputError, SingularityError
 from qddot.task_space.task import ORIENTATION, Task
@@ -49,6 +49,7 @@ class TaskSpace:
         d_C: force of friction and springs (..., m), `J_bar^T d`.
         M: mass matrix (..., nv, nv).
         free: joint accelerations (..., nv) without joint forces, `-M^-1 (c + g + d)`.
+        given: the robot's variables, if any were.
 
     >>> robot, q, qd, tau = qddot.load("two_link"), [0.3, 0.8], [1, 0], [2, 1]
     >>> tip = robot.task_space(q, qd, rows=["x", "y"])
@@ -74,6 +75,7 @@ class TaskSpace:
     q: np.ndarray
     qd: np.ndarray
     robot: Robot
+    given: Options
 
     def acceleration(self, qdd: ArrayLike) -> np.ndarray:
         """Task acceleration (..., m) of a joint motion: `J qdd + Jdot qd`.
@@ -137,7 +139,7 @@ class TaskSpace:
         tau = self.torque(F) if F is not None else self._joints("tau", tau)
         if F_tip is not None:
             tau = tau - times(T(self.J), self._task("F_tip", F_tip))
-        return self.acceleration(self.robot.forward_dynamics(self.q, self.qd, tau))
+        return self.acceleration(self.robot.forward_dynamics(self.q, self.qd, tau, **self.given))
 
     def regressor(self, qdd: ArrayLike) -> np.ndarray:
         """Y_C (..., m, p), `J_bar^T Y(q, qd, qdd)`: `Y_C @ robot.parameters()` is the task force of the motion, without F_tip.
@@ -147,7 +149,7 @@ class TaskSpace:
         >>> np.allclose(tip.regressor([0, 0]) @ robot.parameters(), tip.inverse_dynamics([0, 0]))
         True
         """
-        return T(self.J_bar) @ self.robot.regressor(self.q, self.qd, self._joints("qdd", qdd))
+        return T(self.J_bar) @ self.robot.regressor(self.q, self.qd, self._joints("qdd", qdd), **self.given)
 
     def __repr__(self) -> str:
         states = f", {tuple(self.V.shape[:-1])} states" if self.V.ndim > 1 else ""
@@ -165,10 +167,11 @@ class TaskSpace:
         return array
 
 
-def task_space(robot: Robot, q: Any, qd: Any, task: Task, damping: float | None) -> TaskSpace:
+def task_space(robot: Robot, q: Any, qd: Any, task: Task, damping: float | None, variables: Any) -> TaskSpace:
     """Dynamics at a frame, from one kernel; of tensors, one operation a quantity. Raises SingularityError: the rows are dependent
     in a state, or the mass matrix is not positive definite. In tensors these states have no numbers."""
     evaluate, nv, damping = robot._evaluate, robot.nv, checked(damping)
+    given: Options = {} if variables is None else {"variables": variables}
     refuse_load_friction(evaluate)
     if damping is None:
         refuse_too_many(task, nv)
@@ -178,9 +181,9 @@ def task_space(robot: Robot, q: Any, qd: Any, task: Task, damping: float | None)
     rates, inertia = f"{task.quantity}_dot", {**task.asked, "damping": "" if damping is None else repr(damping)}
     asked = [*names, (task.quantity, task.options), (rates, task.options), ("task_inertia", inertia)]
     try:
-        found = robot.compute(asked, q, qd, zeros_like(q, nv))
+        found = robot.compute(asked, q, qd, zeros_like(q, nv), **given)
     except SingularityError:
-        refuse_dependent(evaluate, q, task, damping)
+        refuse_dependent(evaluate, q, task, damping, given)
         raise
     M, C, g, friction, springs, free = (found[name] for name in names)
     J, Jdot = (found[name][..., task.picked, :] for name in (task.quantity, rates))
@@ -206,6 +209,7 @@ def task_space(robot: Robot, q: Any, qd: Any, task: Task, damping: float | None)
         q=q,
         qd=qd,
         robot=robot,
+        given=given,
     )
 
 
@@ -228,6 +232,7 @@ def zeros_like(q: Any, count: int) -> Any:
 def refuse_load_friction(evaluate: Evaluator) -> None:
     """Refuse friction by the load: it depends on the accelerations, and so is no force d_C of the state."""
     loaded = [body.joint_name for body in evaluate.model.bodies if body.drive.friction.load]
+    loaded += [x.name.rpartition(".")[0] for x in evaluate.model.variables if x.name.endswith(".load_friction")]
     if loaded:
         raise InputError(
             f"joint {loaded[0]!r} has friction in proportion to its load, which is no force of the state alone and has no place in "
@@ -244,9 +249,9 @@ def refuse_too_many(task: Task, freedoms: int) -> None:
         )
 
 
-def refuse_dependent(evaluate: Evaluator, q: np.ndarray, task: Task, damping: float | None) -> None:
+def refuse_dependent(evaluate: Evaluator, q: np.ndarray, task: Task, damping: float | None, given: Options) -> None:
     """Say in which state rows are dependent, and how much, if they are: by the singular values of `L^-1 J^T` with `M = L L^T`."""
-    M, J = evaluate("mass_matrix", {"q": q}, {}), evaluate(task.quantity, {"q": q}, {}, **task.options)[..., task.picked, :]
+    M, J = evaluate("mass_matrix", {"q": q}, given), evaluate(task.quantity, {"q": q}, given, **task.options)[..., task.picked, :]
     try:
         B = np.linalg.solve(np.linalg.cholesky(M), T(J))
     except np.linalg.LinAlgError:  # it is the mass matrix
