@@ -6,6 +6,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import qddot
 from qddot import Builder, Drive, Inertia, InputError, Transmission
+from qddot.simulate.dynamics import Dynamics, Forces
+from qddot.simulate.friction import DryFriction, without_dry_friction
+from qddot.simulate.modes import Switching
 
 G = 9.81
 
@@ -335,3 +338,27 @@ def test_energy_that_stops_take_is_metered(method):
     assert motion.impact_loss[-1] > 10
     assert abs(motion.energy_residual).max() < 1e-5
     assert abs(motion[500:].energy_residual).max() < 1e-5
+
+
+def test_a_joint_is_held_while_another_falls():
+    """Held, friction would have to push one way; where the other joint gives way, the other way: within its bounds."""
+    joints = dict.fromkeys(("joint1.load_friction", "joint2.coulomb"))
+    robot = qddot.load("two_link").with_variable(*joints).with_values({"joint1.load_friction": 0.22, "joint2.coulomb": 0.75})
+    q, tau = np.array([0.1257, -0.1321]), np.array([-0.544, -0.316])
+    exact = robot.simulate(q, None, 0.03, torque=tau, step=0.005, method="DOP853").qd
+    assert exact[-1, 0] < -0.3
+    assert_array_equal(exact[:, 1], 0)
+    assert_allclose(robot.simulate(q, None, 0.03, torque=tau, step=0.005).qd, exact, atol=1e-6)
+    assert_allclose(robot.rollout(step=0.005, method="rk4")(q, None, tau, steps=6).qd, exact, atol=1e-6)
+
+
+@pytest.mark.parametrize("coulomb", [(0.4, 2.4), (2.0, 0.6)])
+def test_what_sticks_is_decided_alike_in_simulations_and_in_rollouts(coulomb):
+    robot, rng, h = qddot.load("two_link").with_variable("joint1.coulomb", "joint2.coulomb"), np.random.default_rng(0), 1e-5
+    robot = robot.with_values(dict(zip(("joint1.coulomb", "joint2.coulomb"), coulomb)))
+    q = rng.uniform(-np.pi, np.pi, (400, 2))
+    tau = robot.gravity_torque(q) * rng.uniform(0.5, 1.5, (400, 1)) + 2 * rng.normal(size=(400, 2))
+    switching = Switching(robot, Dynamics(without_dry_friction(robot), Forces(robot)), DryFriction(robot), stops=False)
+    expected = switching.accelerate(0.0, q, 0 * q, tau, switching.decide(0.0, q, 0 * q, tau))[0]
+    found = robot.rollout(step=h, stops=False, saturate=False)(q, None, tau, steps=1).qd[-1] / h
+    assert_allclose(found, expected, rtol=1e-6, atol=1e-6)

@@ -176,13 +176,18 @@ class Modes:
         return found
 
     def bounded(self, M: Matrix, force: Scalars, held: Scalars, lower: Scalars, upper: Scalars) -> Found:
-        """a and p with `M a = force + p`, p within its bounds, a zero where p is inside and against it where it is at a bound."""
-        n, where = range(self.model.nv), self.field.where_positive
+        """a and p with `M a = force + p`, p within its bounds, a zero where p is inside and against it where it is at a bound.
+
+        What aims from one bound beyond the other is held instead, or it might go to and fro between them.
+        """
+        n, where, positive = range(self.model.nv), self.field.where_positive, self.positive
         inside, p = list(held), zeros(self.model.nv)
         for _ in range(self.rounds):
             a, within = masked(M, force, inside, p)
             aim = [where(inside[c], within[c], p[c] - a[c] * M[c][c]) for c in n]
-            still = [held[c] * self.positive(aim[c] - lower[c]) * self.positive(upper[c] - aim[c]) for c in n]
+            over, under = [positive(aim[c] - lower[c]) for c in n], [positive(upper[c] - aim[c]) for c in n]
+            crossed = [(1 - over[c]) * positive(p[c] - lower[c]) + (1 - under[c]) * positive(upper[c] - p[c]) for c in n]
+            still = [held[c] * (over[c] * under[c] + (1 - inside[c]) * crossed[c]) for c in n]
             changed = sum(((x - y) * (x - y) for x, y in zip(still, inside)), 0)
             p = [held[c] * clipped(self.field, aim[c], lower[c], upper[c]) for c in n]  # of those that are not inside
             inside = still
