@@ -1,10 +1,11 @@
 """Tensors, gradients and batches of different robots: what they cost, beside the libraries' own `x + y`, MJX, frax and MuJoCo.
 
-    PYTHONPATH=src .venv-arrays/bin/python benchmarks/arrays.py
+    PYTHONPATH=src .venv-arrays/bin/python benchmarks/arrays.py [torch jax variables gradient mppi]
 
-Each ratio is of two things measured in turns in one run, on one thread unless it says otherwise. What is not installed is left out.
-MJX is made for thousands of motions on a GPU; one motion on a CPU is what a gradient-based controller has. frax (dynamics in pure
-JAX) is given the flags that it asks for.
+Gradients are those of two losses: `sum(sin(tau))`, in which the library's own sine and cosine take more than ours, and
+`sum((tau - wanted)^2) / 2`, such as people have. Each ratio is of two things measured in turns in one run, on one thread unless it
+says otherwise. What is not installed is left out. MJX is made for thousands of motions on a GPU; one motion on a CPU is what a
+gradient-based controller has. frax (dynamics in pure JAX) is given the flags that it asks for.
 """
 
 # pyright: reportMissingImports=false
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import sys
 import tracemalloc
 
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "QDDOT_THREADS"):
@@ -77,10 +79,19 @@ def torch_figures() -> None:
     row("Torch, one state, gradients recorded", f"{ratio:.2f} ({1e6 * found['call_recorded']:.2f} us)", "<= 4")
     many = [torch.from_numpy(x) for x in states(7, BATCH)]
     leaves = [x.clone().requires_grad_() for x in many]
-    both = lambda: torch.autograd.grad(torch.sin(robot.inverse_dynamics(*leaves)).sum(), leaves)  # noqa: E731
-    found = fastest(value=lambda: robot.inverse_dynamics(*many), both=both)
-    row("Torch, batch 4,096, value", f"{1e9 * found['value'] / BATCH:.0f} ns a state")
-    row("Torch, batch 4,096, value and gradient", f"{1e9 * found['both'] / BATCH:.0f} ns a state", "<= 150")
+    tau, wanted = robot.inverse_dynamics(*many), torch.ones_like(many[0])
+    found = fastest(
+        8.0,
+        value=lambda: robot.inverse_dynamics(*many),
+        cosine=lambda: torch.cos(tau),
+        sine_loss=lambda: torch.autograd.grad(torch.sin(robot.inverse_dynamics(*leaves)).sum(), leaves),
+        squares=lambda: torch.autograd.grad((robot.inverse_dynamics(*leaves) - wanted).square().sum() / 2, leaves),
+    )
+    each = {name: f"{1e9 * seconds / BATCH:.0f} ns a state" for name, seconds in found.items()}
+    row("Torch, batch 4,096, value", each["value"])
+    row("Torch, batch 4,096, Torch's own cos(tau)", each["cosine"])
+    row("Torch, batch 4,096, sum(sin(tau)) and its gradient", each["sine_loss"], "<= 150")
+    row("Torch, batch 4,096, sum((tau - wanted)^2) / 2 and its gradient", each["squares"], "<= 150")
 
 
 def jax_figures() -> None:
@@ -104,19 +115,28 @@ def jax_figures() -> None:
         "<= 1.3",
     )
     many = [jnp.asarray(x) for x in states(7, BATCH)]
-    slope = jax.jit(jax.grad(lambda *x: jnp.sin(robot.inverse_dynamics(*x)).sum(), (0, 1, 2)))
-    cosine, weights = jax.jit(jnp.cos), jnp.ones_like(many[0])
+    cosine, tau, wanted = jax.jit(jnp.cos), call(*many), jnp.ones_like(many[0])
     back = jax.jit(lambda *x: jax.vjp(robot.inverse_dynamics, *x[:3])[1](x[3]))
-    found = fastest(
-        value=lambda: call(*many).block_until_ready(),
-        both=lambda: jax.block_until_ready(slope(*many)),
-        cosine=lambda: cosine(many[0]).block_until_ready(),
-        back=lambda: jax.block_until_ready(back(*many, weights)),
-    )
-    row("JAX, batch 4,096, value", f"{1e9 * found['value'] / BATCH:.0f} ns a state")
-    row("JAX, batch 4,096, weighted gradient alone", f"{1e9 * found['back'] / BATCH:.0f} ns a state")
-    row("JAX, batch 4,096, JAX's own cos(tau), which the loss needs", f"{1e9 * found['cosine'] / BATCH:.0f} ns a state")
-    row("JAX, batch 4,096, value and gradient", f"{1e9 * found['both'] / BATCH:.0f} ns a state", "<= 150")
+    losses = {
+        "sum(sin(tau))": lambda *x: jnp.sin(robot.inverse_dynamics(*x)).sum(),
+        "sum((tau - wanted)^2) / 2": lambda *x: ((robot.inverse_dynamics(*x) - wanted) ** 2).sum() / 2,
+    }
+    jobs: dict[str, Callable[[], Any]] = {
+        "value": lambda: call(*many),
+        "gradient for given weights": lambda: back(*many, wanted),
+        "JAX's own cos(tau)": lambda: cosine(tau),
+    }
+    for name, loss in losses.items():
+        slope, both = (jax.jit(make(loss, (0, 1, 2))) for make in (jax.grad, jax.value_and_grad))
+        jobs[f"gradient of {name}"] = lambda slope=slope: slope(*many)
+        jobs[f"{name} and its gradient"] = lambda both=both: both(*many)
+    found = fastest(12.0, **{name: lambda job=job: jax.block_until_ready(job()) for name, job in jobs.items()})
+    for name, seconds in found.items():
+        row(
+            f"JAX, batch 4,096, {name}",
+            f"{1e9 * seconds / BATCH:.0f} ns a state",
+            "<= 150" if name.startswith("gradient of") else "",
+        )
     through_steps()
 
 
@@ -291,15 +311,20 @@ def mppi_figures(samples: int = 4096, steps: int = 50) -> None:
         row(f"{samples} samples of {steps} steps, Panda, two cores: {what}", f"{1e3 * found[job]:.0f} ms{beside}", ">= 10")
 
 
+FIGURES = {
+    "torch": torch_figures,
+    "jax": jax_figures,
+    "variables": variable_figures,
+    "gradient": gradient_figures,
+    "mppi": mppi_figures,
+}
+
+
 def main() -> None:
     print("| what | measured | target |\n|---|---|---|")
-    if importlib.util.find_spec("torch"):
-        torch_figures()
-    if importlib.util.find_spec("jax"):
-        jax_figures()
-    variable_figures()
-    gradient_figures()
-    mppi_figures()
+    for name in sys.argv[1:] or FIGURES:
+        if name not in ("torch", "jax") or importlib.util.find_spec(name):
+            FIGURES[name]()
 
 
 if __name__ == "__main__":
