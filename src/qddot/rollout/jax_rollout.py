@@ -23,9 +23,10 @@ def rollout(run: Rollout, given: Mapping[str, Any], steps: int | None, every: in
     """The states as JAX arrays; where a step has no result they are NaN."""
     arrays = {name: x for name, x in given.items() if x is not None}
     dtype = np.dtype(common_dtype(arrays, {}))
-    start = [arrays[name] for name in ("q0", "qd0", "variables") if name in arrays]
+    start = [arrays.get(name) for name in ("q0", "qd0", "variables")]
     if not any(isinstance(x, jax.core.Tracer) for x in start):  # else there are no values to look at
-        run.refuse_start(*(None if arrays.get(name) is None else np.asarray(arrays[name]) for name in ("q0", "qd0", "variables")))
+        q, qd, variables = (None if x is None else np.asarray(x) for x in start)
+        run.refuse_start(q, qd, variables)  # type: ignore[arg-type]
     all_steps = stepping(run, arrays, steps, every, dtype)
     kernel, names = all_steps.operation.once(compiled), [x.name for x in all_steps.operation.program.inputs]
 

@@ -54,8 +54,9 @@ def rollout(run: Rollout, given: Mapping[str, Any], variables: Any, steps: int |
 def step_by_step(run: Rollout, tensors: Mapping[str, torch.Tensor], steps: int | None, every: int) -> States:
     """The states by one operator a step: differentiable to any order in both modes. What is recorded grows with the steps."""
     all_steps = stepping(run, tensors, steps, every, np.dtype(TYPES[tensors["q0"].dtype]))
-    operation, control, state = all_steps.operation, all_steps.control, all_steps.state
-    way, along = outer(operation) if is_transformed() else recorded(operation), [state]
+    operation, control = all_steps.operation, all_steps.control
+    way, along = outer(operation) if is_transformed() else recorded(operation), [all_steps.state]
+    state: dict[str, Any] = all_steps.state
     for k in range(all_steps.count):
         inputs = all_steps.inputs(state, k, control[k] if all_steps.changes else None)
         state = dict(zip(STATE, called(operation, way, evenly(operation, inputs))))
@@ -82,21 +83,21 @@ class Through(torch.autograd.Function):
     def backward(ctx, q, qd):
         many = any(map(torch._C._functorch.is_legacy_batchedtensor, (q, qd)))  # by is_grads_batched=True
         if torch.is_grad_enabled() or many:  # by create_graph=True
-            return None, None, None, None, *slopes_again(*ctx.asked, ctx.saved_tensors, ctx.needs_input_grad[4:], (q, qd))
+            found = slopes_again(ctx.asked, ctx.saved_tensors, ctx.needs_input_grad[4:], (q, qd))
+            return None, None, None, None, *found
         _ = ctx.saved_tensors  # an error where one was written since
         found = ctx.way(inside(q), inside(qd))
         slopes = [None if x is None else torch.as_tensor(x) for x in found]
         return None, None, None, None, *(x if needed else None for x, needed in zip(slopes, ctx.needs_input_grad[4:]))
 
 
-def slopes_again(
-    run: Rollout, steps: int | None, every: int, tensors: tuple, needed: tuple[bool, ...], weights: tuple
-) -> list[Any]:
+def slopes_again(asked: tuple[Rollout, int | None, int], tensors: tuple, needed: tuple[bool, ...], weights: tuple) -> list[Any]:
     """Slopes that can be differentiated again, None where none are needed: the motion once more, with all its steps recorded."""
     create_graph = torch.is_grad_enabled()
     with torch.enable_grad():
         given = {name: x.view_as(x) for name, x in zip(NAMES, tensors) if x is not None}  # one tensor may be two of them
         wanted = [given[name] for name, wanted in zip(NAMES, needed) if wanted]
+        run, steps, every = asked
         states = step_by_step(run, given, steps, every)
         found = iter(torch.autograd.grad(states, wanted, weights, create_graph=create_graph))
     return [next(found) if wanted else None for wanted in needed]
