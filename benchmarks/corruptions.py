@@ -252,9 +252,9 @@ def frozen(w: World, name: str) -> World:
     return w.with_log(**{name: x})
 
 
-def stepped(w: World) -> World:
+def stepped(w: World, radians: float) -> World:
     q = w.log.q.copy()
-    q[int(w.draw.integers(1500, 3500)) :, loaded(w)] += 0.5
+    q[int(w.draw.integers(1500, 3500)) :, loaded(w)] += radians
     return w.with_log(q=q)
 
 
@@ -347,6 +347,29 @@ def warming(w: World) -> World:
 def noisy_for_a_while(w: World) -> World:
     some = (w.log.t > 11) & (w.log.t < 14)
     return w.with_log(tau=w.log.tau + 20 * NOISE[1] * some[:, None] * w.draw.normal(size=w.log.tau.shape))
+
+
+def dragging(w: World) -> World:
+    """A brake of any joint, for a fifth of the log, with a third of its torque."""
+    j, start = int(w.draw.integers(w.robot.nv)), w.draw.uniform(3, 13)
+    while_on = (w.log.t > start) & (w.log.t < start + 0.2 * SECONDS)
+    return on(w, j, lambda x: x + while_on * 0.5 * np.std(x) * smooth_step(w.motion()[1][:, j], STEP))
+
+
+def sliding_less(w: World) -> World:
+    """Friction of a joint falls by 60 % at some time."""
+    j, since = busy(w), w.log.t > w.draw.uniform(6, 14)
+    name = w.robot.joint_names[j]
+    qd, (viscous, dry) = w.motion()[1][:, j], (w.theta[w.parameter_set.place(f"{name}.{kind}")] for kind in ("viscous", "coulomb"))
+    return on(w, j, lambda x: x - 0.6 * since * (viscous * qd + dry * smooth_step(qd, STEP)))
+
+
+def weaker(w: World, joints: slice | int) -> World:
+    """Torques that are a tenth smaller from some time on, or more and more: magnets that warm."""
+    tau, t = w.log.tau.copy(), w.log.t
+    less = np.where(t > w.draw.uniform(6, 14), 0.9, 1.0) if isinstance(joints, int) else 1 - 0.1 * (1 - np.exp(-t / 8))
+    tau[:, joints] = (tau[:, joints].T * less).T
+    return w.with_log(tau=tau)
 
 
 def humming(w: World) -> World:
@@ -544,7 +567,8 @@ CORRUPTIONS: dict[str, Corruption] = {
     "zero off 0.2 rad": Corruption(lambda w: shifted(w, 0.2), ("zero",), ("tilt",)),
     "zero off 5 degrees": Corruption(lambda w: shifted(w, -np.radians(5)), ("zero",), ("tilt",)),
     "frozen position": Corruption(lambda w: frozen(w, "q"), ("frozen channel",)),
-    "position step 0.5 rad": Corruption(stepped, ("position step",)),
+    "position step 0.5 rad": Corruption(lambda w: stepped(w, 0.5), ("position step",)),
+    "position step 0.03 rad": Corruption(lambda w: stepped(w, 0.03), ("position step",)),
     "encoder wraps": Corruption(wrapped, ("position step",)),
     "positions to 1 degree": Corruption(lambda w: w.with_log(q=np.radians(np.round(np.degrees(w.log.q)))), ("rounded positions",)),
     "positions to 0.1 degrees": Corruption(lambda w: w.with_log(q=np.radians(np.round(np.degrees(w.log.q), 1)))),
@@ -563,6 +587,10 @@ CORRUPTIONS: dict[str, Corruption] = {
     "clipped 5 %": Corruption(lambda w: clipped(w, 0.05), ("clipped torques",)),
     "hysteresis": Corruption(hysteretic, ("hysteresis",)),
     "drift of a torque": Corruption(drifting, ("drift",)),
+    "brake for 4 s": Corruption(dragging, ("brake",)),
+    "friction less from some time": Corruption(sliding_less, ("friction changes",)),
+    "torque of a joint less": Corruption(lambda w: weaker(w, busy(w)), ("gain changes",)),
+    "torques less and less": Corruption(lambda w: weaker(w, ALL), ("gain changes",)),
     "contact of 2 s": Corruption(touched, ("contact",)),
     "load from halfway": Corruption(lambda w: carrying(w, 0.5), ("load",)),
     "no gravity": Corruption(lambda w: w.with_log(tau=w.log.tau - w.robot.gravity_torque(w.motion()[0])), ("gravity",)),

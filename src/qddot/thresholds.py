@@ -61,7 +61,7 @@ VELOCITY_STEPS = 9  # steps whose median is the velocity: as many as the arm's s
 SURE_STEP = 8.0  # standard deviations: such a step comes by chance once in 1e15
 STEADY_STEPS = 3  # steps on each side among which none is held: where one is, a slow sensor catches up, and no sample is lost
 HOTTEST = 200.0  # degrees C that no joint has while it is driven: larger temperatures are in K
-JUMP = 0.05  # rad or m: a smaller step of one joint's positions is no fault worth a word
+JUMP = 0.01  # rad or m: a smaller step of one joint's positions is no fault worth a word
 STANDS_ALONE = 3.0  # times the longer of the steps before and after: a position that jumps does so once
 ON_GRID = 0.02  # of a unit: steps that are as near to whole numbers of it are counted in it
 ROUNDED_STEPS = 0.02  # of the steps that are exactly none: positions with as many are rounded
@@ -248,6 +248,8 @@ DELAYS_TRIED = (-0.2, -0.1, -0.05, 0.05, 0.1, 0.2)  # s, tried of a single joint
 # faster than the clock says, where the search begins: as it says, twice, half; rates of logs are mistaken by factors of two
 PACES_TRIED = (0.0, 1.0, -0.5)
 TRIAL_PARTS = 20  # parts of a log, at whose ends something may begin or end
+CHANGE_PARTS = 60  # the same for what is compared at once
+SHOWS_THERE = 0.3  # of a joint's squared errors that must go with an alternative, for it to be said to show there
 SHORT_WHILE = 0.3  # of a log, at most, that something happens besides: what lasts longer is how the arm is
 CLEARLY = 0.9  # of what is unexplained: an alternative that explains more leaves little to look for
 # of a torque's standard deviation, to each side: hysteresis as of strain gauges and friction behind a sensor

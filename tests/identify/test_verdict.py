@@ -63,6 +63,16 @@ def test_good_logs_are_identified() -> None:
 
 
 SIGNS = np.array([1.0, 1.0, -1.0])
+AGAINST = np.sign(np.gradient(LOG.q, LOG.t, axis=0))
+DRAGGED = 2.0 * ((LOG.t > 6) & (LOG.t < 10)) * AGAINST[:, 2]
+LATER = LOG.t > 12
+LESS = (
+    np.where(LATER, 0.6, 0.0)
+    * (
+        np.gradient(LOG.q, LOG.t, axis=0) * [THETA[PARAMETERS.place(f"{j}.viscous")] for j in ARM.joint_names]
+        + AGAINST * [THETA[PARAMETERS.place(f"{j}.coulomb")] for j in ARM.joint_names]
+    )[:, 1]
+)
 ORDER = [0, 2, 1]
 WRONG = {
     "sign": (changed(tau=LOG.tau * SIGNS), ("j2",)),
@@ -78,6 +88,9 @@ WRONG = {
     "dead channel": (channel(1, 0.0), ("j1",)),
     "at a limit": (changed(tau=np.clip(LOG.tau, -20, 20)), ("j0",)),
     "bad samples": (changed(tau=np.where(np.random.default_rng(0).random((len(LOG), 1)) < 0.2, 0.0, LOG.tau)), ()),
+    "brake": (channel(2, LOG.tau[:, 2] + DRAGGED), ("j2",)),
+    "friction changes": (channel(1, LOG.tau[:, 1] - LESS), ("j1",)),
+    "gain changes": (channel(1, LOG.tau[:, 1] * np.where(LATER, 0.9, 1.0)), ("j1",)),
     "torque of a joint": (channel(2, LOG.tau[::-1, 1]), ("j2",)),
 }
 
@@ -101,6 +114,30 @@ def test_what_is_wrong_is_named(code: str) -> None:
     fit = fitted(log)
     assert not fit.verdict
     assert (code, joints) in [(concern.code, concern.joints) for concern in fit.verdict.concerns], fit.verdict
+
+
+def test_a_small_joint_is_judged_by_itself() -> None:
+    """What a wrist is off by, hardly shows in all torques together."""
+    noise = np.convolve(np.random.default_rng(0).normal(size=len(LOG)), np.ones(40) / 40, "same")
+    size = float(np.std(LOG.tau[:, 2]))
+    fit = fitted(channel(2, LOG.tau[:, 2] + 0.5 * size * noise / noise.std()))
+    assert fit.training.relative < 0.25
+    assert ("torque of a joint", ("j2",)) in [(concern.code, concern.joints) for concern in fit.verdict.concerns], fit.verdict
+
+
+def test_validation_is_judged_joint_by_joint_and_changes_no_fit() -> None:
+    tau = OTHER.tau.copy()
+    small = int(np.argmin(tau.std(axis=0)))
+    tau[:, small] *= 1.3
+    fit, alone = fitted(LOG, validation=changed(OTHER, tau=tau)), fitted(LOG)
+    assert [c.joints for c in fit.verdict.concerns if c.code == "validation"] in ([(f"j{small}",)], [()]), fit.verdict
+    np.testing.assert_array_equal(fit.estimate.theta, alone.estimate.theta)
+
+
+def test_changes_between_recordings_say_which() -> None:
+    heavier = THETA * np.where([name.startswith(("l2.m", "l2.I")) for name in PARAMETERS.names], 1.5, 1.0)
+    fit = fitted(LOG + simulated(PARAMETERS, heavier, 20.0, 200.0, (1e-5, 0.05), 2, 3))
+    assert "from recording 2 on the arm carries another load" in str(fit.verdict)
 
 
 def test_texts_say_how_much() -> None:

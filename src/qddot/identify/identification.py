@@ -95,15 +95,16 @@ def identify(
         others = Alternatives(found.base, found.estimate.theta, signals)
     findings += [Finding("found", "friction", f"{law}: added, since {law.gain:.0%} of {UNSEEN} go") for law in laws]
     other = None if validation is None else Record.of(robot, validation, signals.cutoff, velocity)
-    judged = judgement(found, record, other, audit, others, how)
-    for _ in range(ROTOR_ROUNDS if chosen and judged.verdict else 0):
+    own = judgement(found, record, None, audit, others, how)  # a fit is that of its own log, whatever is kept for validation
+    for _ in range(ROTOR_ROUNDS if chosen and own.verdict else 0):
         names = impossible_rotors(found.base, found.estimate, found.left)
         if not names:
             break
         found = estimated(base_parameters(found.base.parameter_set.without(names)), record, method, how, progress)
-        judged = judgement(found, record, other, audit, others, how)
+        own = judgement(found, record, None, audit, others, how)
         message = f"{', '.join(names)} came out negative by more than the uncertainty, which no arm can be: taken as 0"
         findings.append(Finding("assumed", "rotors", message))
+    judged = own if other is None else judgement(found, record, other, audit, others, how)
     base, factors, estimate, left = found
     findings += left_out(factors)
     if estimate.method == "irls":

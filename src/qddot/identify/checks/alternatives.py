@@ -19,7 +19,8 @@ from itertools import chain
 
 import numpy as np
 
-from qddot.identify.checks.arm_faults import askew, coupled, for_a_while, misdrawn
+from qddot.identify.checks.arm_faults import askew, coupled, misdrawn
+from qddot.identify.checks.changes import changes
 from qddot.identify.checks.channel_faults import gains, order, signs, units
 from qddot.identify.checks.clipping import clipping
 from qddot.identify.checks.sensor_faults import backlash, clock, drift, hysteresis, late, pace, scales, warming, zeros
@@ -31,13 +32,16 @@ from qddot.thresholds import CLEARLY, UNCERTAIN
 
 SIMPLEST = (
     *("sign", "axis", "order", "units", "gravity", "delay", "zero", "tilt", "drift", "clock", "scale", "warming"),
-    *("contact", "load", "rate", "geometry", "backlash", "hysteresis", "coupled", "gain", "at a level"),
+    *("brake", "friction changes", "gain changes", "contact", "load"),
+    *("rate", "geometry", "backlash", "hysteresis", "coupled", "gain", "at a level"),
 )
+FOR_A_WHILE = ("brake", "friction changes", "gain changes", "contact", "load")
+"""Kinds that hold for a part of a log only, or change in its course."""
 AS_SIMPLE = {"tilt": "zero", "geometry": "rate"}  # kinds that are no simpler than another: of those, the one that explains more
 
 
 TRIED = (
-    *(late, askew, signs, order, units, zeros, scales, gains, coupled, for_a_while, drift, warming, clock, pace, hysteresis),
+    *(late, askew, signs, order, units, zeros, scales, gains, coupled, changes, drift, warming, clock, pace, hysteresis),
     clipping,
 )
 
@@ -73,7 +77,7 @@ class Alternatives:
     @property
     def lasting(self) -> list[Alternative]:
         """Alternatives that hold all along: to leave out a part of a log explains a little of anything."""
-        return [one for one in self.found if one.kind not in ("contact", "load")]
+        return [one for one in self.found if one.kind not in FOR_A_WHILE]
 
 
 def preferred(one: Alternative) -> tuple[float, ...]:

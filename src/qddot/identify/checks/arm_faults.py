@@ -1,21 +1,20 @@
-"""An arm that is not as described: hung another way, other lengths, coupled motors, a load or a contact for a while."""
+"""An arm that is not as described: hung another way, other lengths, coupled motors."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import pairwise
 
 import numpy as np
 
 from qddot.algorithms.regressor import regressor
-from qddot.identify.checks.normal_equations import Left, balanced, fitted, score
-from qddot.identify.checks.trial import Alternative, Trial, later_half
+from qddot.identify.checks.normal_equations import score
+from qddot.identify.checks.trial import Alternative, Trial
 from qddot.identify.regression.residuals import rms
 from qddot.model.field import Arrays
 from qddot.model.model import Model
 from qddot.model.spatial import Vec
-from qddot.thresholds import INDEPENDENT, POSITION_STEP, SHORT_WHILE, STANDS_OUT, TORQUE_ROUNDING, TRIAL_PARTS
+from qddot.thresholds import MOST_OF_IT, POSITION_STEP, TORQUE_ROUNDING
 
 
 def askew(trial: Trial) -> Iterator[Alternative]:
@@ -36,6 +35,8 @@ def askew(trial: Trial) -> Iterator[Alternative]:
     left = min(left, trial.instead(trial.motion, leaning - own), key=score)
     yield trial.told("tilt", f"the base is tilted by {np.degrees(angle):.2g} degrees", left)
     yield trial.told("gravity", "gravity is not in the torques", trial.instead(trial.motion, -own))
+    restored = trial.with_torques(trial.motion.tau + bare.gravity_torque(trial.motion.q))
+    yield trial.told("gravity", "gravity is not in the torques: that of the arm as described has been taken from them", restored)
     for where, Y in ((-down, -own), *((s * g, s * Y) for g, Y in zip(aside, others) for s in (1, -1))):
         text = f"gravity is ({', '.join(f'{x:.3g}' for x in where + 0.0)}) m/s^2"
         yield trial.told("gravity", text, trial.instead(trial.motion, Y - own))
@@ -45,6 +46,7 @@ def misdrawn(trial: Trial) -> Iterator[Alternative]:
     """A joint that sits elsewhere on the link that carries it: a length of another arm, or a misread drawing."""
     model, tau = trial.evaluator.bare.model, trial.torques
     own = trial.evaluator.bare.regressor(*trial.motion[:3], threads=1)
+    longest = MOST_OF_IT * max(float(np.linalg.norm([float(x) for x in joint.origin.p])) for joint in model.joints)
     moving = {joint.child for joint in model.joints if joint.name in trial.names}
     for joint in model.joints:
         if joint.name not in trial.names or joint.parent not in moving:
@@ -59,7 +61,9 @@ def misdrawn(trial: Trial) -> Iterator[Alternative]:
         if not Z.shape[-1]:
             continue
         where, left = trial.with_columns(Z)
-        text = f"{joint.name} sits {1e3 * np.linalg.norm(where):.2g} mm from where the description has it on {joint.parent}"
+        if np.linalg.norm(where) > longest:
+            continue
+        text = f"{joint.name} sits {1e3 * np.linalg.norm(where):.3g} mm from where the description has it on {joint.parent}"
         yield trial.told("geometry", text, left)
 
 
@@ -78,41 +82,3 @@ def coupled(trial: Trial) -> Iterator[Alternative]:
         Z[:, i], Z[:, j] = (np.stack([qdd[:, k], qd[:, k], both], axis=-1) for k in (j, i))
         text = f"the motors of {trial.names[i]} and {trial.names[j]} are coupled (ParameterSet.of(coupled=...))"
         yield trial.told("coupled", text, trial.with_columns(Z)[1], i, j)
-
-
-def for_a_while(trial: Trial) -> Iterator[Alternative]:
-    """A contact in some stretch of time, which the model knows nothing of; a load from some time on."""
-    t, rows = trial.filtered(trial.signals.t[:, None])[:, 0], trial.given
-    power = np.sum((trial.errors / trial.noise) ** 2, axis=1)
-    cuts = np.linspace(0, len(t), TRIAL_PARTS + 1).astype(int)
-    sums = np.array([power[a:b].sum() for a, b in pairwise(cuts)])
-    a, b = about_peak(sums, int(SHORT_WHILE * TRIAL_PARTS))
-    outside = np.ones(len(t), bool)
-    outside[cuts[a] : cuts[b]] = False
-    rest = trial.equations(rows[outside], later_half(outside.sum()))
-    text = f"something else acts on the arm between t = {t[cuts[a]]:.3g} and {t[cuts[b] - 1]:.3g} s (a contact?)"
-    yield trial.told("contact", text, fitted(rest.G, rest.samples)[1])
-    none = np.zeros(len(t), bool)
-    upto = np.cumsum([trial.equations(rows[a:b], none[a:b]).G[0] for a, b in pairwise(cuts)], axis=0)
-    known = INDEPENDENT * trial.nv  # torques that a row says for itself
-    freedom = max(known * len(t) - 2 * (trial.base.rank + 1), 1) / (known * len(t))
-    for cut, before in zip(cuts[3:-3].tolist(), upto[2:]):
-        count, halves = (cut, len(t) - cut), (before, upto[-1] - before)
-        if known * min(count) <= trial.base.rank:
-            continue  # so few rows show any arm
-        noise = [balanced(G, n)[1] for G, n in zip(halves, count)]
-        noise = np.sqrt(sum(n * part**2 for n, part in zip(count, noise)) / (len(t) * freedom))
-        text = f"from t = {t[cut]:.3g} s on the arm carries another load, or is another one"
-        yield trial.told("load", text, Left(noise, 0.0, noise))
-
-
-def about_peak(x: np.ndarray, longest: int) -> tuple[int, int]:
-    """The stretch [a, b) about the largest value, with neighbours that stand out too."""
-    a, usual = int(np.argmax(x)), STANDS_OUT * np.median(x)
-    b = a + 1
-    while b - a < longest:
-        before, after = x[a - 1] if a else 0.0, x[b] if b < len(x) else 0.0
-        if max(before, after) <= usual:
-            break
-        a, b = (a - 1, b) if before > after else (a, b + 1)
-    return a, b

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from qddot.identify.checks.recordings import by_segment, disagreement, part
 from qddot.identify.checks.verdict import Concern, percent
 from qddot.identify.regression.estimators import Estimate
 from qddot.identify.regression.reduction import Factors
-from qddot.identify.regression.residuals import Errors
+from qddot.identify.regression.residuals import Errors, structure
 from qddot.thresholds import DISAGREEMENT, UNCERTAIN, VALIDATION_NOTICEABLE, VALIDATION_WORSE
 
 
@@ -32,7 +34,9 @@ def disagreeing(estimate: Estimate, factors: Factors, ends: np.ndarray) -> list[
     return [Concern("recordings disagree", f"{text} as much torque remains unexplained. A payload, another unit or another zero?")]
 
 
-def validated(estimate: Estimate, factors: Factors, left: Errors, other: Factors, unseen: Errors) -> list[Concern]:
+def validated(
+    names: Sequence[str], estimate: Estimate, factors: Factors, left: Errors, other: Factors, unseen: Errors
+) -> list[Concern]:
     """The log kept for validation belongs to another robot, or moves in ways of which the fit knows too little."""
     found = []
     apart = disagreement(estimate, factors.columns, factors, other)
@@ -45,4 +49,12 @@ def validated(estimate: Estimate, factors: Factors, left: Errors, other: Factors
         text = f"{percent(unseen.relative)} of the torques of the log kept for validation are not predicted, against "
         text += f"{left.relative:.2%} of the fit's own: the fit knows too little of such motion"
         found.append(Concern("validation", text))
+    missed = structure(unseen.rms, left.rms) / np.where(left.size > 0, np.maximum(unseen.size, left.size), np.inf)
+    bad = {name: float(share) for name, share in zip(names, missed) if share > UNCERTAIN}
+    if bad and not found:
+        told = ", ".join(f"{name} {percent(share)}" for name, share in bad.items())
+        text = (
+            f"of single joints, more of the log kept for validation is not predicted than of the fit's own: {told} of their torque"
+        )
+        found.append(Concern("validation", f"{text} (at most {UNCERTAIN:.0%})", joints=tuple(bad)))
     return found

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from qddot.identify.checks.alternatives import Alternatives
+from qddot.identify.checks.alternatives import FOR_A_WHILE, Alternatives
+from qddot.identify.checks.trial import Alternative
 from qddot.identify.checks.verdict import Concern, listed, percent
 from qddot.identify.regression.base import Base
 from qddot.identify.regression.estimators import Estimate
@@ -58,7 +59,7 @@ def clipped(names: Sequence[str], recording: LogSummary | None) -> list[Concern]
 
 def unexplained(names: Sequence[str], left: Errors, motion: MotionSummary) -> list[Concern]:
     """A model that does not fit: all torques together, filtered or as measured, more of them beyond their noise than arms leave
-    that can be predicted, or those of a joint, of which it explains less than half the power, though that is more than noise."""
+    that can be predicted, or those of a joint by itself."""
     found, floor = [], motion.noise
     raw = unexplained_raw(left, motion)
     if raw > UNEXPLAINED >= left.relative:
@@ -74,11 +75,12 @@ def unexplained(names: Sequence[str], left: Errors, motion: MotionSummary) -> li
         text = f"{percent(left.relative)} of the filtered torques remain, where noise would leave {percent(noise)}: predictions "
         text += f"miss as much (at most {MISSED:.0%}). Something acts on the arm, or is done to its torques, that no model here has"
         found.append(Concern("beyond noise", text))
-    for j in np.flatnonzero((left.size > 0) & (structure(left.rms, floor) ** 2 > MOST_OF_IT * left.size**2)).tolist():
+    for j in np.flatnonzero((left.size > 0) & (structure(left.rms, floor) > UNEXPLAINED * left.size)).tolist():
         share = left.rms[j] / left.size[j]
         remains = f"{share:.0%} remain" if share < 1 else "all remain"
-        text = f"{names[j]} shows {left.size[j]:.2g} N m, of which {remains}, where noise "
-        text += f"would leave {floor[j]:.1g} N m: is this the torque of that joint, in the right unit?"
+        text = f"{names[j]} shows {left.size[j]:.2g} N m, of which {remains}, where noise would leave {floor[j]:.1g} N m: "
+        wrong = share**2 > MOST_OF_IT
+        text += "is this the torque of that joint, in the right unit?" if wrong else "something acts on it that no model here has"
         found.append(Concern("torque of a joint", text, joints=(names[j],)))
     return found
 
@@ -120,6 +122,9 @@ def explained_otherwise(others: Alternatives, left: Errors, floor: np.ndarray) -
     best = [found for found in others.found if found.share > MOST_OF_IT]
     best = best if matters else [found for found in others.lasting if found.share > NEARLY_ALL]
     rest = f"of what is unexplained ({left.relative:.2%} of the torques)"
+    if not best and (alone := of_one_joint(others, beyond > MATTERS * left.size)):
+        text = f"{alone.text}: that explains {alone.own:.0%} of what is unexplained there"
+        return [Concern(alone.kind, text, joints=alone.joints)]
     if best:
         rivals = {found.kind: found for found in reversed(best) if found.kind != best[0].kind}  # the best of each kind
         or_else = "".join(f"; or {found.text} ({found.share:.0%})" for found in [*reversed(rivals.values())][:2])
@@ -127,6 +132,14 @@ def explained_otherwise(others: Alternatives, left: Errors, floor: np.ndarray) -
         return [Concern(best[0].kind, text, joints=best[0].joints)]
     small = [found for found in others.found if found.kind in ("delay", "tilt") and found.share > WORTH_A_WORD and matters]
     return [Concern(found.kind, f"perhaps {found.text}: that would explain {found.share:.0%} {rest}", False) for found in small]
+
+
+def of_one_joint(others: Alternatives, matters: np.ndarray) -> Alternative | None:
+    """Something that happened to a single joint for a while and explains nearly all that is unexplained of it, whatever there is at
+    the others; `matters` (nv,): whether that is more than drives leave."""
+    some = {name for name, much in zip(others.trial.names, matters) if much}
+    found = [one for one in others.found if one.kind in FOR_A_WHILE and one.own > NEARLY_ALL and some.issuperset(one.joints)]
+    return max(found, key=lambda one: one.own, default=None)
 
 
 def units(base: Base, estimate: Estimate, signals: Signals) -> list[Concern]:

@@ -71,6 +71,6 @@ def verdict(
     if factors is not None and left is not None:
         found += disagreeing(estimate, factors, left.ends)
     if unseen is not None and left is not None and factors is not None:
-        found += validated(estimate, factors, left, unseen.factors, unseen.left)
+        found += validated(names, estimate, factors, left, unseen.factors, unseen.left)
     found += [*coloured(base, estimate, left), *impossible(base, estimate, left), *blurred(base)]
     return Verdict(tuple(sorted(found, key=lambda concern: not concern.serious)))

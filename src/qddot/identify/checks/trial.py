@@ -34,6 +34,7 @@ class Alternative:
     share: float  # of the unexplained torque that it explains
     unpredicted: float  # part of the torques of one half that parameters of the other miss, beyond what is left of both
     joints: tuple[str, ...]  # that it is said of; none where it is said of all
+    own: float = 0.0  # of the unexplained torque of these joints that it explains
 
 
 class Trial:
@@ -134,6 +135,46 @@ class Trial:
         return self.measured - self.with_parameters(self.given, self.fit[0])
 
     @cached_property
+    def bases(self) -> list[np.ndarray]:
+        """An orthonormal basis (M, k) of the columns of each joint."""
+        found = (
+            np.linalg.svd(a[:, :-1] / np.maximum(np.linalg.norm(a[:, :-1], axis=0), 1e-300), full_matrices=False)
+            for a in self.each(self.given)
+        )
+        return [U[:, s > 1e-9 * s.max(initial=0.0)] for U, s, _ in found]
+
+    @cached_property
+    def times(self) -> np.ndarray:
+        """When each row is (M,), s; where they go back, another recording begins."""
+        return self.filtered(self.signals.t[:, None])[:, 0]
+
+    @cached_property
+    def recordings(self) -> np.ndarray:
+        """Rows with which recordings begin, the first one's 0."""
+        return np.concatenate([[0], 1 + np.flatnonzero(np.diff(self.times) < 0)])
+
+    def cuts(self, parts: int) -> list[int]:
+        """Rows that part the log about evenly, and where recordings begin."""
+        return np.unique(np.append(np.linspace(0, len(self.given), parts + 1).astype(int), self.recordings)).tolist()
+
+    def since(self, row: int) -> str:
+        """From a row on, in words."""
+        k = int(np.searchsorted(self.recordings, row, side="right"))
+        if len(self.recordings) > 1 and row == self.recordings[k - 1]:
+            return f"from recording {k} on"
+        return f"from t = {self.times[row]:.3g} s {f'of recording {k} ' if len(self.recordings) > 1 else ''}on"
+
+    def between(self, a: int, b: int) -> str:
+        """From row a to row b, in words."""
+        if b == len(self.times):
+            return self.since(a)
+        if len(self.recordings) == 1:
+            return f"between t = {self.times[a]:.3g} and {self.times[b - 1]:.3g} s"
+        first, last = (int(np.searchsorted(self.recordings, row, side="right")) for row in (a, b - 1))
+        to = f"{self.times[b - 1]:.3g} s of recording {last}"
+        return f"between t = {self.times[a]:.3g} s of recording {first} and {to}"
+
+    @cached_property
     def size(self) -> np.ndarray:
         """Each joint's filtered torque (nv,), rms."""
         return np.sqrt(np.mean(self.measured**2, axis=0))
@@ -173,11 +214,12 @@ class Trial:
         mean = (change[some] if kind == "coupled" else change).mean()  # a coupling changes no other row
         total = np.log(np.sum(noise**2) / np.sum(self.noise**2))
         here = np.log(np.sum(noise[some] ** 2) / np.sum(self.noise[some] ** 2)) if some else -np.inf
+        own = float(1 - np.exp(here))
         worse = (change > 0) & (noise > STILL_EXPLAINED * self.size)
         if np.any(worse[some]):
             here = max(here, float(change[some].max()))
         share = float(1 - np.exp(max(min(mean, total), here)))
-        return Alternative(kind, text, share, left.unpredicted, tuple(self.names[j] for j in joints))
+        return Alternative(kind, text, share, left.unpredicted, tuple(self.names[j] for j in joints), own if joints else 0.0)
 
     def with_columns(self, Z: np.ndarray) -> tuple[np.ndarray, Left]:
         """Size (d,) of errors whose effect on the torques is Z (N, nv, d), and what they leave."""

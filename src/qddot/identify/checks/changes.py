@@ -1,0 +1,162 @@
+"""Changes in the course of a log: a brake that drags for a while, friction that warms up, a gain that drops, another load.
+
+Something that acts from part a to part b of a log is one column, a signal that is nothing elsewhere. With the signal z_k of each
+part by itself, less what the parameters of that joint could take in, all such columns are compared at once: of the squared errors e
+the column of parts a to b takes away
+
+    (sum of z_k . e)^2 / (sum of z_k . z_l),        k and l from a to b
+
+The best is then fitted with the parameters, as every alternative is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+import numpy as np
+
+from qddot.identify.checks.normal_equations import Left, balanced, fitted
+from qddot.identify.checks.trial import Alternative, Trial, later_half
+from qddot.model.friction import smooth_step
+from qddot.thresholds import CHANGE_PARTS, INDEPENDENT, SHORT_WHILE, SHOWS_THERE, STANDS_OUT, TRIAL_PARTS
+
+
+def changes(trial: Trial) -> Iterator[Alternative]:
+    """What is true of a part of the log only, or more and more."""
+    friction, torques, sliding = (trial.filtered(x) for x in (trial.sliding_torques, trial.torques, directions(trial)))
+    for j, name in enumerate(trial.names):
+        only = trial.only(j)
+        yield dragged(trial, sliding * only, j)
+        yield stepped(trial, "friction changes", f"friction of {name}", friction * only, j)
+        yield stepped(trial, "gain changes", f"the torque of {name}", torques * only, j)
+        yield drifting(trial, f"the torque of {name}", torques * only, j)
+    if trial.nv > 1:
+        yield stepped(trial, "friction changes", "friction of all joints", friction)
+        yield stepped(trial, "gain changes", "the torque of all joints", torques)
+        yield drifting(trial, "the torque of all joints", torques)
+    yield from for_a_while(trial)
+    yield from from_then_on(trial)
+
+
+def directions(trial: Trial) -> np.ndarray:
+    """The direction in which each joint moves (N, nv), as dry friction sees it."""
+    sliding, qd = trial.sliding(trial.motion), trial.motion.qd
+    return smooth_step(qd if sliding is None else sliding, np.maximum(trial.base.parameter_set.widths, 1e-12))
+
+
+def dragged(trial: Trial, z: np.ndarray, j: int) -> Alternative:
+    """Something that brakes joint j for a while, by a signal z (M, nv)."""
+    a, b = best_stretch(trial, z)
+    (size,), left = with_columns(trial, (z * within(trial, a, b))[..., None])
+    more = "more" if size > 0 else "less"
+    text = f"the torque of {trial.names[j]} has {abs(size):.2g} N m {more} in the direction of its motion {trial.between(a, b)}"
+    return trial.told("brake", f"{text} (a brake?)" if size > 0 else text, left, j)
+
+
+def stepped(trial: Trial, kind: str, what: str, z: np.ndarray, *joints: int) -> Alternative:
+    """A part of the torques z (M, nv) that is another multiple from some time on: of each joint its own."""
+    a, b = best_stretch(trial, z, to_the_end=True)
+    by, left = with_columns(trial, each_alone(z * within(trial, a, b)))
+    return trial.told(kind, f"{what} changes {trial.since(a)}{by_how_much(trial, z, by)}", left, *joints)
+
+
+def drifting(trial: Trial, what: str, z: np.ndarray, *joints: int) -> Alternative:
+    """Torques z (M, nv) that become larger or smaller in the course of the log: of each joint its own."""
+    s = np.linspace(0, 1, len(z))[:, None]
+    by, left = with_columns(trial, np.concatenate([each_alone(z * s), each_alone(z * s**2)], axis=-1))
+    text = f"{what} changes in the course of the log{by_how_much(trial, z, by.reshape(2, -1).sum(axis=0))}"
+    return trial.told("gain changes", f"{text}, as by a motor that warms", left, *joints)
+
+
+def each_alone(z: np.ndarray) -> np.ndarray:
+    """A column (M, nv, d) for each of the d joints that a signal (M, nv) is of."""
+    return z[..., None] * np.eye(z.shape[1])[:, np.any(z, axis=0)]
+
+
+def by_how_much(trial: Trial, z: np.ndarray, by: np.ndarray) -> str:
+    """Changes of the joints that a signal (M, nv) is of, in words."""
+    if len(by) == 1:
+        return f" by {by[0]:+.0%}"
+    return ", by " + ", ".join(f"{x:+.0%} at {name}" for name, x in zip(np.array(trial.names)[np.any(z, axis=0)], by))
+
+
+def best_stretch(trial: Trial, z: np.ndarray, *, to_the_end: bool = False) -> tuple[int, int]:
+    """Rows from a to b in which a signal z (M, nv) would explain most; b the last, if it lasts to the end."""
+    cuts = trial.cuts(CHANGE_PARTS)
+    parts = np.searchsorted(cuts, np.arange(len(z)), side="right") - 1
+    n = len(cuts) - 1
+    g, H = np.zeros(n), np.zeros((n, n))
+    for j, x in enumerate(z.T):
+        if not x.any():
+            continue
+        Z = np.zeros((len(x), n))
+        Z[np.arange(len(x)), parts] = x / trial.noise[j]
+        Q = trial.bases[j]
+        Z -= Q @ (Q.T @ Z)
+        g += Z.T @ trial.errors[:, j] / trial.noise[j]
+        H += Z.T @ Z
+    G, S = np.concatenate([[0.0], np.cumsum(g)]), np.pad(H.cumsum(axis=0).cumsum(axis=1), ((1, 0), (1, 0)))
+    first, last = np.triu_indices(n + 1, 1)
+    if to_the_end:
+        first = np.arange(n // 10, n - n // 10)  # what lasts nearly always is how the arm is
+        last = np.full(len(first), n)
+    power = S[last, last] - S[first, last] - S[last, first] + S[first, first]
+    gain = np.where(power > 1e-9 * np.trace(H), (G[last] - G[first]) ** 2 / np.maximum(power, 1e-300), 0.0)
+    k = int(np.argmax(gain))
+    return int(cuts[first[k]]), int(cuts[last[k]])
+
+
+def within(trial: Trial, a: int, b: int) -> np.ndarray:
+    """1 in rows from a to b, else 0 (M, 1)."""
+    row = np.arange(len(trial.given))[:, None]
+    return ((row >= a) & (row < b)).astype(float)
+
+
+def with_columns(trial: Trial, Z: np.ndarray) -> tuple[np.ndarray, Left]:
+    """Size (d,) of what adds columns Z (M, nv, d) to the filtered torques, and what it leaves."""
+    theta, left = fitted(trial.known.with_columns(Z), len(trial.given))
+    return theta[-Z.shape[-1] :], left
+
+
+def for_a_while(trial: Trial) -> Iterator[Alternative]:
+    """A contact in some stretch of time, which the model knows nothing of."""
+    power = np.sum((trial.errors / trial.noise) ** 2, axis=1)
+    cuts = trial.cuts(TRIAL_PARTS)
+    sums = np.array([power[a:b].sum() for a, b in pairwise(cuts)])
+    a, b = about_peak(sums, int(SHORT_WHILE * TRIAL_PARTS))
+    outside = within(trial, cuts[a], cuts[b])[:, 0] == 0
+    rest = trial.equations(trial.given[outside], later_half(outside.sum()))
+    text = f"something else acts on the arm {trial.between(cuts[a], cuts[b])} (a contact?)"
+    yield trial.told("contact", text, fitted(rest.G, rest.samples)[1])
+
+
+def from_then_on(trial: Trial) -> Iterator[Alternative]:
+    """A load from some time on: all parameters are others."""
+    rows, cuts = trial.given, trial.cuts(TRIAL_PARTS)
+    none = np.zeros(len(rows), bool)
+    upto = np.cumsum([trial.equations(rows[a:b], none[a:b]).G[0] for a, b in pairwise(cuts)], axis=0)
+    known = INDEPENDENT * trial.nv  # torques that a row says for itself
+    freedom = max(known * len(rows) - 2 * (trial.base.rank + 1), 1) / (known * len(rows))
+    for cut, before in zip(cuts[3:-3], upto[2:]):
+        count, halves = (cut, len(rows) - cut), (before, upto[-1] - before)
+        if known * min(count) <= trial.base.rank:
+            continue  # so few rows show any arm
+        noise = [balanced(G, n)[1] for G, n in zip(halves, count)]
+        noise = np.sqrt(sum(n * part**2 for n, part in zip(count, noise)) / (len(rows) * freedom))
+        shows = [name for name, ratio in zip(trial.names, noise / trial.noise) if ratio**2 < 1 - SHOWS_THERE]
+        where = f" (at {', '.join(shows)})" if 0 < len(shows) < trial.nv else ""
+        text = f"{trial.since(cut)} the arm carries another load, or is another one{where}"
+        yield trial.told("load", text, Left(noise, 0.0, noise))
+
+
+def about_peak(x: np.ndarray, longest: int) -> tuple[int, int]:
+    """The stretch [a, b) about the largest value, with neighbours that stand out too."""
+    a, usual = int(np.argmax(x)), STANDS_OUT * np.median(x)
+    b = a + 1
+    while b - a < longest:
+        before, after = x[a - 1] if a else 0.0, x[b] if b < len(x) else 0.0
+        if max(before, after) <= usual:
+            break
+        a, b = (a - 1, b) if before > after else (a, b + 1)
+    return a, b
