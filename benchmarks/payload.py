@@ -38,16 +38,19 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=4)
     asked = parser.parse_args()
     warnings.simplefilter("ignore")
+    inside: list[bool] = []
     for arm in asked.arms:
         for seed in range(asked.seeds):
             w = world(arm, seed)
             tip = max(w.robot.body_names, key=lambda name: w.robot.model.mechanism.frames[name][0])
-            found = payload(w.given.identify(w.log).robot, carrying(w, tip, seed), frame=tip)
+            found = payload(w.given.identify(w.log), carrying(w, tip, seed), frame=tip)
             off = 1e3 * float(np.linalg.norm(np.array(found.inertia.com, float) - CENTRE))
+            inside += [bool(low <= x <= high) for x, (low, high) in zip((MASS, *(MASS * CENTRE)), found.intervals)]
             print(
                 f"{arm:<6} {seed}: mass off by {found.inertia.mass / MASS - 1:+.3%}, centre by {off:.2f} mm, {found.verdict}",
                 flush=True,
             )
+    print(f"{np.mean(inside):.1%} of {len(inside)} intervals of mass and moments hold the truth")
 
 
 if __name__ == "__main__":

@@ -229,3 +229,16 @@ def test_a_signal_of_the_wrong_sign_is_said():
     signals = [-robot.inverse_dynamics(*free), -loaded(robot, BOX).inverse_dynamics(*with_load)]
     with pytest.raises(InputError, match="is the sign of the signal right"):
         drive_gains(robot, Samples(*free, signals[0]), Samples(*with_load, signals[1]), BOX)
+
+
+def test_the_uncertainty_of_the_arm_is_part_of_the_loads():
+    """Intervals of a load on an arm from a short noisy log: with the robot too narrow, with its fit as wide as they must be."""
+    robot, misses = random_arm(3, 4), {"fit": 0, "robot": 0}
+    for seed in range(4):
+        log, fit = recorded(robot, BOX, 10 + seed, 0.1), robot.identify(recorded(robot, None, seed, 0.1))
+        for name, arm in (("fit", fit), ("robot", fit.robot)):
+            low, high = payload(arm, log).intervals.T
+            misses[name] += int(np.sum((low > TEN) | (high < TEN)))
+    assert misses["fit"] <= 5 < misses["robot"], misses  # of 40
+    with pytest.raises(InputError, match="a fit knows the arm already"):
+        payload(fit, log, unloaded=log)

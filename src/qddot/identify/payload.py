@@ -16,6 +16,7 @@ from scipy import stats
 from qddot.algorithms.regressor import INERTIAL
 from qddot.errors import ConvergenceError, InputError
 from qddot.identify.checks.verdict import Concern, Verdict
+from qddot.identify.fit import Fit
 from qddot.identify.load_faults import best_reason, reasons
 from qddot.identify.physical.consistent import Consistent, consistent
 from qddot.identify.physical.pseudo_inertia import congruence, pseudo_inertia
@@ -84,7 +85,7 @@ class Payload:
 
 
 def payload(
-    robot: Robot,
+    robot: Robot | Fit,
     recorded: Recorded,
     *,
     unloaded: Recorded | None = None,
@@ -96,7 +97,8 @@ def payload(
     """The load on a frame, from torques with it.
 
     Args:
-        robot: as identified, without the load.
+        robot: without the load, as identified; or the fit itself (`robot.identify(log)`), whose uncertainty then counts: with a
+            robot, deviations and intervals take the arm as known to the last digit.
         recorded: a log with the load, or `Samples`; of poses at rest qd and qdd are zero.
         unloaded: another log, of any motion without the load: the arm's own torques are then taken from it, and only the robot's
             geometry counts. None: they are those the robot predicts.
@@ -118,11 +120,20 @@ def payload(
     """
     if not 0 < confidence < 1:
         raise InputError(f"confidence={confidence!r} is not between 0 and 1")
+    identified_arm = robot if isinstance(robot, Fit) else None
+    robot = identified_arm.parameter_set.robot if identified_arm else robot
+    if identified_arm and unloaded is not None:
+        raise InputError("unloaded: a fit knows the arm already (give its robot, or no other log)")
     run = moved(robot, recorded, cutoff)
     frame = robot.tip if frame is None else frame
     Y, tau = run.filtered(load_regressor(robot, *run.motion, frame)), run.samples.tau
-    arm = 0
-    if unloaded is None:
+    arm, told = 0, np.zeros((0, 0))
+    if identified_arm:  # by how much the arm may be another than the fit says is found along with the load
+        own = identified_arm.parameter_set.matrix(*run.motion)[..., list(identified_arm.base.independent)]
+        Y, arm = np.concatenate([run.filtered(own), Y], axis=-1), identified_arm.base.rank
+        told = np.linalg.inv(np.linalg.cholesky(identified_arm.estimate.classical))  # weighs as much as the rows it came from
+        tau = run.filtered(tau - identified_arm.predict(*run.motion))
+    elif unloaded is None:
         tau = run.filtered(tau - robot.inverse_dynamics(*run.motion))
     else:
         alone, parameter_set = moved(robot, unloaded, cutoff), ParameterSet.of(robot)
@@ -133,8 +144,13 @@ def payload(
         tau = np.vstack([one.filtered(one.samples.tau) for one in (alone, run)])
     weight = weights(Y, tau)
     X, y = (Y * weight[:, None]).reshape(-1, Y.shape[-1]), (tau * weight).ravel()
-    own, X = X[:, :arm], beyond(X[:, :arm], X[:, arm:])
-    y = beyond(own, y)
+    count, own = len(y), np.vstack([X[:, :arm], told]) if len(told) else X[:, :arm]
+
+    def apart(x: np.ndarray) -> np.ndarray:
+        """Rows without what the arm's own parameters would explain; below them those of what a fit says of these."""
+        return beyond(own, np.concatenate([x, np.zeros((len(told), *x.shape[1:]))]))
+
+    X, y = apart(X[:, arm:]), apart(y)
     scale = LOAD_SIZE ** np.array([0, 1, 1, 1, 2, 2, 2, 2, 2, 2])  # so that a mass and a moment compare
     R = np.asarray(np.linalg.qr(np.column_stack([X, y]), mode="r"))
     _, s, Vt = np.linalg.svd(R[:, :-1] / scale, full_matrices=True)
@@ -143,9 +159,12 @@ def payload(
     ls = half @ (half.T @ (X.T @ y / scale)) / scale
     ls += half @ (half.T @ (X.T @ (y - X @ ls) / scale)) / scale  # once more, for the digits that squaring lost
     unseen = np.linalg.norm(Vt[rank:], axis=0) > 1e-6
-    covariance, freedom = block_covariance(X / scale, y - X @ ls, half, tau.shape[1], arm)
+    joints, left = tau.shape[1], (y - X @ ls)[:count]
+    covariance, freedom = block_covariance(X[:count] / scale, left, half, joints, arm)
+    if identified_arm:
+        by_arm = half @ half.T @ (X[count:] / scale).T @ told
+        covariance += by_arm @ identified_arm.estimate.sandwich @ by_arm.T
     deviations = np.where(unseen, np.inf, np.sqrt(np.diagonal(covariance)) / scale)
-    joints, left = tau.shape[1], y - X @ ls
     missed, verdict, reason = lasting(left, joints) / float(np.linalg.norm(X @ ls)), Verdict(), None
     if missed >= LOAD_MISSED:
 
@@ -153,11 +172,11 @@ def payload(
             new = run.filtered(columns)
             rows = np.zeros((len(tau), *new.shape[1:]))
             rows[len(tau) - len(new) :] = new
-            Z = beyond(own, (rows * weight[:, None]).reshape(len(y), -1))
+            Z = apart((rows * weight[:, None]).reshape(count, -1))
             size = np.linalg.norm(Z, axis=0)
             size[size == 0] = 1.0
             numbers = np.linalg.lstsq(Z / size, y, rcond=1e-9)[0] / size
-            return numbers, lasting(y - Z @ numbers, joints)
+            return numbers, lasting((y - Z @ numbers)[:count], joints)
 
         known = run.signals
         others = None if known is None else reasons(robot, known, frame, lambda at: load_regressor(robot, *run.motion, at))
