@@ -121,12 +121,12 @@ def payload(
     if not 0 < confidence < 1:
         raise InputError(f"confidence={confidence!r} is not between 0 and 1")
     identified_arm = robot if isinstance(robot, Fit) else None
-    robot = identified_arm.parameter_set.robot if identified_arm else robot
+    given: Robot = robot.parameter_set.robot if isinstance(robot, Fit) else robot
     if identified_arm and unloaded is not None:
         raise InputError("unloaded: a fit knows the arm already (give its robot, or no other log)")
-    run = moved(robot, recorded, cutoff)
-    frame = robot.tip if frame is None else frame
-    Y, tau = run.filtered(load_regressor(robot, *run.motion, frame)), run.samples.tau
+    run = moved(given, recorded, cutoff)
+    frame = given.tip if frame is None else frame
+    Y, tau = run.filtered(load_regressor(given, *run.motion, frame)), run.samples.tau
     arm, told = 0, np.zeros((0, 0))
     if identified_arm:  # by how much the arm may be another than the fit says is found along with the load
         own = identified_arm.parameter_set.matrix(*run.motion)[..., list(identified_arm.base.independent)]
@@ -134,9 +134,9 @@ def payload(
         told = np.linalg.inv(np.linalg.cholesky(identified_arm.estimate.classical))  # weighs as much as the rows it came from
         tau = run.filtered(tau - identified_arm.predict(*run.motion))
     elif unloaded is None:
-        tau = run.filtered(tau - robot.inverse_dynamics(*run.motion))
+        tau = run.filtered(tau - given.inverse_dynamics(*run.motion))
     else:
-        alone, parameter_set = moved(robot, unloaded, cutoff), ParameterSet.of(robot)
+        alone, parameter_set = moved(given, unloaded, cutoff), ParameterSet.of(given)
         independent = list(base_parameters(parameter_set).independent)
         own = [one.filtered(parameter_set.matrix(*one.motion)[..., independent]) for one in (alone, run)]
         arm, load = len(independent), [np.zeros((*own[0].shape[:2], 10)), Y]
@@ -179,7 +179,7 @@ def payload(
             return numbers, lasting((y - Z @ numbers)[:count], joints)
 
         known = run.signals
-        others = None if known is None else reasons(robot, known, frame, lambda at: load_regressor(robot, *run.motion, at))
+        others = None if known is None else reasons(given, known, frame, lambda at: load_regressor(given, *run.motion, at))
         reason = None if others is None else best_reason(others, tried, lasting(left, joints))
         verdict = doubtful(missed, unloaded is None, reason)
     names = [f"{frame}.{name}" for name in INERTIAL]
