@@ -43,7 +43,7 @@ class Stepping(NamedTuple):
 
 
 def stepping(run: Rollout, arrays: Mapping[str, Any], steps: int | None, every: int, dtype: np.dtype) -> Stepping:
-    """What the steps are given, from the arguments of a rollout without those that are None.
+    """Inputs of the steps, from the arguments of a rollout without those that are None.
 
     Raises:
         InputError: shapes that do not fit, or a method whose steps cannot be differentiated.

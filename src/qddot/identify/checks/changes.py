@@ -23,7 +23,7 @@ from qddot.thresholds import CHANGE_PARTS, INDEPENDENT, SHORT_WHILE, SHOWS_THERE
 
 
 def changes(trial: Trial) -> Iterator[Alternative]:
-    """What is true of a part of the log only, or more and more."""
+    """Alternatives that are true of a part of the log only, or more and more."""
     friction, torques, sliding = (trial.filtered(x) for x in (trial.sliding_torques, trial.torques, directions(trial)))
     for j, name in enumerate(trial.names):
         only = trial.only(j)

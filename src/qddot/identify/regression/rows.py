@@ -108,7 +108,7 @@ class Rows:
         return rows @ self._weights(theta)
 
     def _weights(self, theta: np.ndarray) -> np.ndarray:
-        """By what each column counts for each joint's torque (K, nv)."""
+        """Weights by which each column counts for each joint's torque (K, nv)."""
         found = np.zeros((self.ends[-1], len(self.columns)))
         for j, (end, here) in enumerate(zip(self.ends, self.columns)):
             found[end - 1 - len(here) : end - 1, j] = theta[here]

@@ -54,7 +54,7 @@ def merge(one: Matrices, other: Matrices) -> Matrices:
 
 
 class Addable(Protocol):
-    """What can stand on top of another of its kind."""
+    """A thing that can stand on top of another of its kind."""
 
     def __add__(self, other: Any, /) -> Any: ...
 
