@@ -26,6 +26,8 @@ POSSIBLE_TORQUES = (1e-15, 1e15)
 # logarithm of a ratio, 10 %: units differ by more (the nearest two, turns a minute and degrees a second, by a factor of 6)
 SAME_UNIT = 0.1
 SAME_CURVE = 0.9  # correlation: velocities without a name are those of the positions, up to noise; torques are not
+# of the steps that are twice the others: fewer are rows that are missing, not stamps that were rounded
+DOUBLE_STEPS = 0.1
 ROUNDED_STAMPS = 0.01  # of the rows that share their stamp with another: more is a writer that rounds, fewer are faults
 # of the squared steps of position: velocities that leave more are not those of the positions, and tell no unit
 VELOCITY_MISFIT = 0.5

@@ -133,8 +133,8 @@ def test_dates_and_clocks(tmp_path: Path, form: str) -> None:
 def test_dates_past_midnight_and_other_dates(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("t,q1,tau1\n2024-02-28T23:59:59.9,0,0\n2024-02-29T00:00:00,1,0\n2024-02-29T00:00:00.1,2,0\n")
     np.testing.assert_allclose(Log.load(tmp_path / "a.csv").t, [0, 0.1, 0.2], atol=1e-9)
-    (tmp_path / "b.csv").write_text("t,q1,tau1\n31.01.2024 12:00:00,0,0\n31.01.2024 12:00:01,1,0\n")
-    with pytest.raises(InputError, match=r"row 1: t = '31.01.2024 12:00:00' is not a number \(a date\? those like 2024-01-31T"):
+    (tmp_path / "b.csv").write_text("t,q1,tau1\n01/31/2024 12:00:00,0,0\n01/31/2024 12:00:01,1,0\n")
+    with pytest.raises(InputError, match=r"row 1: t = '01/31/2024 12:00:00' is not a number \(a date\? those like 2024-01-31T"):
         Log.load(tmp_path / "b.csv")
 
 

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from datetime import date
 
 STAMP = re.compile(
-    r"(?:(?P<day>\d{4}-\d{2}-\d{2})[T ])?(?P<time>\d{1,2}:\d{2}:\d{2}(?:[.,]\d+)?)(?:\s?(?P<offset>Z|[+-]\d{2}(?::?\d{2})?))?"
+    r"(?:(?P<day>\d{4}[-/]\d{2}[-/]\d{2}|\d{1,2}\.\d{1,2}\.\d{4})(?:[T ]|, ?))?(?P<time>\d{1,2}:\d{2}:\d{2}(?:[.,]\d+)?)"
+    r"(?:\s?(?P<half>[AaPp])\.?[Mm]\.?)?(?:\s?(?P<offset>Z|[+-]\d{2}(?::?\d{2})?))?"
 )
-DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+DAY = re.compile(r"\d{4}[-/]\d{2}[-/]\d{2}|\d{1,2}\.\d{1,2}\.\d{4}")
 
 
 def is_clock(text: str) -> bool:
-    """`2024-01-31T12:00:00.5`, `12:00:00.5`, both also with an offset from UTC: `Z`, `+01:00`, `-0530`."""
+    """`2024-01-31T12:00:00.5`, `31.01.2024 12:00:00,5`, `12:00:00.5`, `11:59:59 PM`, with or without an offset: `Z`, `+01:00`."""
     return STAMP.fullmatch(text) is not None
 
 
@@ -23,7 +24,7 @@ def has_day(text: str) -> bool:
 
 
 def is_day(text: str) -> bool:
-    """Whether a text is a date, such as `2024-01-31`."""
+    """Whether a text is a date whose order is plain: `2024-01-31`, `2024/01/31`, `31.01.2024`, but not `01/31/2024`."""
     return DAY.fullmatch(text) is not None
 
 
@@ -39,14 +40,14 @@ class Clock:
         """Seconds since that midnight; offsets from UTC are taken off. Raises ValueError: no date, or one with more or less than
         the first: no time lies between `12:00` and `12:00+01:00`."""
         stamp, first = matched(text), matched(self.first)
-        for part, what in (("day", "a date"), ("offset", "an offset from UTC")):
+        for part, what in (("day", "a date"), ("half", "AM or PM"), ("offset", "an offset from UTC")):
             if (stamp[part] is None) != (first[part] is None):
                 has = "without" if stamp[part] is None else "with"
                 raise ValueError(f"is {has} {what}, unlike the first row, {self.first}")
         hours, minutes, rest = stamp["time"].replace(",", ".").split(":")
         days = 0 if stamp["day"] is None else day_of(stamp["day"]) - day_of(first["day"])
         east = 0 if stamp["offset"] == first["offset"] else eastward(stamp["offset"]) - eastward(first["offset"])
-        return 86400.0 * days + 3600 * int(hours) + 60 * int(minutes) - east + float(rest)
+        return 86400.0 * days + 3600 * hour_of(int(hours), stamp["half"]) + 60 * int(minutes) - east + float(rest)
 
 
 def matched(text: str) -> re.Match[str]:
@@ -55,10 +56,20 @@ def matched(text: str) -> re.Match[str]:
     return match
 
 
+def hour_of(hour: int, half: str | None) -> int:
+    """Hour of the day from that of a clock with twelve of them: 0 of 12 AM, 12 of 12 PM."""
+    if half is None:
+        return hour
+    if not 1 <= hour <= 12:
+        raise ValueError("has an hour that no clock with AM and PM has")
+    return hour % 12 + (12 if half in "Pp" else 0)
+
+
 def day_of(text: str) -> int:
     """Number of a day, counted from the first of the calendar."""
+    parts = [int(part) for part in re.split(r"[-/.]", text)]
     try:
-        return date.fromisoformat(text).toordinal()
+        return date(*(parts[::-1] if "." in text else parts)).toordinal()
     except ValueError:
         raise ValueError("is no day of the calendar") from None
 

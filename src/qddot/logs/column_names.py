@@ -9,7 +9,7 @@ from typing import NamedTuple
 from qddot.logs.units import UNIT_WORDS, is_unit
 
 WORDS = {
-    "t": {"t", "time", "times", "timestamp", "timestamps", "stamp", "zeit"},
+    "t": {"t", "time", "times", "timestamp", "timestamps", "stamp", "zeit", "ts", "datetime"},
     "q": {"q", "pos", "position", "positions", "angle", "angles", "theta", "th"},
     "qd": {"qd", "dq", "qdot", "vel", "velocity", "velocities", "speed", "speeds", "dth", "thd", "dtheta", "thetadot", "omega"},
     "qdd": {"qdd", "ddq", "qddot", "acc", "acceleration", "accelerations", "ddth", "thdd", "ddtheta"},
@@ -18,6 +18,7 @@ WORDS = {
     "temperature": {"temperature", "temperatures", "temp", "temps", "temperatur"},
 }
 JOINT_WORDS = {"joint", "joints", "jnt", "j", "axis", "axes", "achse", "actuator", "actuators"}
+NAMES_A_JOINT = JOINT_WORDS | {"name", "id", "index", "nr", "no", "number"}  # of a column that says of which joint a row is
 NEUTRAL = JOINT_WORDS | UNIT_WORDS | {
     "actual", "act", "measured", "meas", "msr", "m", "ist", "feedback", "link", "motor", "mot", "read", "data", "abs", "cont", "c",
     "per", "s", "field", "state", "states", "value", "values",

@@ -14,7 +14,7 @@ from qddot.logs.column_names import shown
 from qddot.logs.layout import Choice, Group, Layout, layout_of
 from qddot.logs.table import Finding, Hints, Table, bad_row
 from qddot.logs.units import CELSIUS, KELVIN, SCALE, TIME, TimeUnit, angle_scale, time_scale, velocity_scale
-from qddot.thresholds import FEW_RUNS, HOTTEST, JITTER, PLAIN_STEPS, ROUNDED_STAMPS
+from qddot.thresholds import DOUBLE_STEPS, FEW_RUNS, HOTTEST, JITTER, PLAIN_STEPS, ROUNDED_STAMPS
 
 if TYPE_CHECKING:
     from qddot.robot import Robot
@@ -208,7 +208,8 @@ class Reading:
             raise bad_row(table.file, table.row + first, faults[first] + more, fix)
         kept = np.setdiff1d(np.arange(len(t)), sorted(faults))
         if len(kept) < 2:
-            raise InputError(f"{table.file}: {len(faults)} of {len(t)} rows are no samples: nothing is left")
+            why = f"row {table.row + first}: {faults[first]}"
+            raise InputError(f"{table.file}: {len(faults)} of {len(t)} rows are no samples ({why}): nothing is left")
         told = "; ".join(f"row {table.row + i}: {faults[i]}" for i in sorted(faults)[:5])
         findings.append(Finding("repaired", "rows", f"{table.file}: {len(faults)} of {len(t)} rows left out: {told}"))
         self.last = float(t[kept[-1]])
@@ -353,6 +354,9 @@ def rate_before_rounding(t: np.ndarray) -> float | None:
     short, long = float(steps.min()), float(steps.max())
     even = begin + step * np.arange(len(t))
     coarse = long - short
+    rare = np.mean(steps - short > coarse / 2) < DOUBLE_STEPS
+    if rare and abs(long - 2 * short) < JITTER * short:  # a row is missing
+        return None
     two = np.minimum(np.abs(steps - short), np.abs(steps - long)) < JITTER * coarse
     if coarse < JITTER * step or coarse > (1 + JITTER) * short or not two.all() or np.abs(t - even).max() > coarse:
         return None

@@ -14,6 +14,7 @@ from qddot.logs.column_names import (
     ELSEWHERE,
     JOINT_WORDS,
     MEASURABLE,
+    NAMES_A_JOINT,
     NEUTRAL,
     REFERENCE,
     WORDS,
@@ -338,9 +339,11 @@ def ordered(
         several = ", ".join(f"{n} of {name} ({per_joint[name]})" for name, n in counts.items())
         raise InputError(f"{table.file}: every quantity needs one column a joint; here {several} (say which: columns={{...}})")
     if joint_names and counts["q"] != len(joint_names):
+        says_joint = next((name for name in table.left_out if tokens(name) and tokens(name) <= NAMES_A_JOINT), None)
+        fix = f"a row for each joint, as {says_joint!r} says? sort them by time" if says_joint else "say which: columns={...}"
         raise InputError(
             f"{table.file}: {counts['q']} columns of q ({per_joint['q']}), the robot has {len(joint_names)} joints: "
-            f"{', '.join(joint_names)} (say which: columns={{...}})"
+            f"{', '.join(joint_names)} ({fix})"
         )
     return found | per_joint
 

@@ -7,7 +7,10 @@ from collections.abc import Callable, Iterable
 
 NUMBER = r"[-+]?(?:\d++\.?+\d*+|\.\d++|nan|inf)(?:e[-+]?\d++)?+"
 BETWEEN = r"(?:\s*+[,;]\s*+|\s++)"
-LIST = re.compile(rf"""["']?[\[(]\s*+({NUMBER}(?:{BETWEEN}{NUMBER})*+){BETWEEN}?+[\])]["']?""", re.IGNORECASE)
+TEXT = r"""(?:'[^'"\[\](),;]*+'|""[^'"\[\](),;]*+""|"[^'"\[\](),;]*+")"""
+LIST = re.compile(
+    rf"""["']?[\[(]\s*+({NUMBER}(?:{BETWEEN}{NUMBER})*+|{TEXT}(?:{BETWEEN}{TEXT})*+){BETWEEN}?+[\])]["']?""", re.IGNORECASE
+)
 """Nothing is given back once it is matched: a long number without its bracket could else be cut in more ways than one can try."""
 
 Flattened = Callable[[str], str]
@@ -30,7 +33,9 @@ def without_lists(head: list[str], delimiter: str | None) -> tuple[list[str], Fl
 
 
 def numbers(text: str) -> list[str]:
-    """The texts of the numbers in a list."""
+    """The texts of the numbers, or names, in a list."""
+    if text.startswith(("'", '"')):
+        return [part.strip("\"'") for part in re.findall(TEXT, text)]
     return [part for part in re.split(r"[,;\s]+", text) if part]
 
 

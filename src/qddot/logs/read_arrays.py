@@ -14,7 +14,7 @@ import numpy as np
 
 from qddot.errors import InputError, missing_extra
 from qddot.files import LOG_BYTES, LOG_COLUMNS, open_regular
-from qddot.logs.column_names import tokens
+from qddot.logs.column_names import WORDS, tokens
 from qddot.logs.mat_structure import check_mat
 from qddot.logs.table import Table, bad_row
 
@@ -275,7 +275,7 @@ def read_parquet(path: Path, rows: int) -> Iterator[Table]:
             flat = arrow.Table.from_batches([batch])
             while any(arrow.types.is_struct(kind) for kind in flat.schema.types):
                 flat = flat.flatten()
-            columns, left_out, names = {}, {}, None
+            columns, left_out, names, dates = {}, {}, None, []
             for name, column in zip(flat.column_names, flat.columns):
                 kind, column = column.type, column.combine_chunks()
                 if arrow.types.is_list(kind) or arrow.types.is_large_list(kind) or arrow.types.is_fixed_size_list(kind):
@@ -284,6 +284,7 @@ def read_parquet(path: Path, rows: int) -> Iterator[Table]:
                     else:
                         columns[name] = of_one_length(path.name, name, row, column.to_pylist())
                 elif arrow.types.is_timestamp(kind):
+                    dates.append(f"{name} [ns]")
                     columns[f"{name} [ns]"] = (
                         column.cast(arrow.timestamp("ns", kind.tz)).cast(arrow.int64()).to_numpy(zero_copy_only=False)
                     )
@@ -293,6 +294,8 @@ def read_parquet(path: Path, rows: int) -> Iterator[Table]:
                     columns[name] = column.cast(arrow.float64()).to_numpy(zero_copy_only=False)
                 else:
                     left_out[name] = "no numbers"
+            if len(dates) == 1 and not any(tokens(name) & WORDS["t"] for name in columns):  # an index without a name, say
+                columns = {"time [ns]" if name in dates else name: values for name, values in columns.items()}
             if names is not None:
                 joints = joints or tuple(names[0])
                 columns = in_one_order(path.name, row, joints, names, columns)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import islice
@@ -239,7 +239,7 @@ def the_one(path: Path, topics: dict[str, int] | dict[str, str], wanted: str | N
     raise InputError(f"{path.name}: {told} of joint states: {', '.join(topics)} (say which: topic={next(iter(topics))!r})")
 
 
-def bag_files(folder: Path) -> Iterable[Path]:
+def bag_files(folder: Path) -> list[Path]:
     """The files of a rosbag2 folder, in the order they were recorded."""
     files = [path for path in folder.iterdir() if path.suffix in (".db3", ".mcap")]
     return sorted(files, key=lambda path: (len(path.name), path.name))  # bag_2 before bag_10

@@ -19,6 +19,7 @@ from qddot.files import LOG_COLUMNS, LOG_LINE
 from qddot.logs.clock import Clock, has_day, is_clock, is_day
 from qddot.logs.column_names import WORDS, says_quantity, shown, words_of
 from qddot.logs.list_cells import without_lists
+from qddot.logs.one_row_a_joint import side_by_side, tall
 from qddot.logs.table import Finding, Table, bad_row
 from qddot.logs.units import is_unit
 from qddot.thresholds import LONGEST_PREAMBLE
@@ -77,7 +78,9 @@ def read_csv(path: Path, rows: int, repair: bool) -> Iterator[Table]:
         if (plain := without_lists(head, usual_separator(head))) is not None:
             head, flattened = plain
             every = map(flattened, every)
+        head, every, found = a_row_a_time(path.name, head, every)
         dialect, start, findings = understood(path.name, head)
+        findings += found
         left_out = {name: "text" for i, name in enumerate(dialect.names) if i not in (*dialect.kept, *dialect.clock_at)}
         joints = joints_named(dialect, head[start:])
         lines, row = without_end(chain(head[start:], every)), 1
@@ -87,6 +90,19 @@ def read_csv(path: Path, rows: int, repair: bool) -> Iterator[Table]:
             row += len(block)
         if row == 1:
             raise InputError(f"{path.name}: a header and no rows")
+
+
+def a_row_a_time(file: str, head: list[str], every: Iterator[str]) -> tuple[list[str], Iterator[str], list[Finding]]:
+    """The lines of a file, those of all joints at a time in one; as they are unless each row is of one joint."""
+    first = next((i for i, line in enumerate(head) if line.strip() and not line.lstrip().startswith(COMMENT)), len(head))
+    delimiter = separator(head[first]) if first < len(head) else None
+    rows = [cells(line, delimiter) for line in head[first + 1 :] if line.strip()] if delimiter else []
+    table = tall(cells(head[first], delimiter), rows) if rows else None
+    if table is None or delimiter is None:
+        return head, every, []
+    lines = side_by_side(file, table, rows, lambda line: cells(line, delimiter), chain(head[first + 1 :], every), delimiter)
+    told = f"a row for each joint, as {table.names[table.joint]} says: those of one {table.names[table.time]} are one sample"
+    return list(islice(lines, LONGEST_PREAMBLE)), lines, [Finding("found", "rows", told)]
 
 
 def without_end(lines: Iterable[str]) -> Iterator[str]:
@@ -291,6 +307,8 @@ def parsed(file: str, dialect: Dialect, lines: list[str], row: int, repair: bool
             try:
                 values[i] = numbers_of(file, row + i, dialect, dialect.cells(line))
             except InputError as error:
+                if not repair and (apart := written_apart(dialect, lines)):
+                    raise bad_row(file, row + i, *apart) from None
                 if not repair or "formula" in str(error):
                     raise
                 faults[row + i] = str(error).partition(f"row {row + i}: ")[2].partition(" (")[0]
@@ -302,7 +320,8 @@ def numbers_of(file: str, row: int, dialect: Dialect, found: list[str]) -> list[
     """The numbers of one row, or why they are none."""
     names = dialect.names
     if len(found) != len(names):
-        raise bad_row(file, row, f"{len(found)} of {len(names)} columns", "a truncated line? repair=True leaves such rows out")
+        fix = "a truncated line? repair=True leaves such rows out" if len(found) < len(names) else "text with separators in it?"
+        raise bad_row(file, row, f"{len(found)} of {len(names)} columns", fix)
     for i, (name, text) in enumerate(zip(names, found)):
         if text.startswith(FORMULA):
             raise bad_row(file, row, f"{name} = {text[:40]!r} is a formula, not a number", "export values; formulas are never run")
@@ -320,12 +339,23 @@ def numbers_of(file: str, row: int, dialect: Dialect, found: list[str]) -> list[
     return [float(found[i]) for i in dialect.kept]
 
 
+def written_apart(dialect: Dialect, lines: list[str]) -> tuple[str, str] | None:
+    """Which columns are filled in some rows and which in the others, and what to do; None where no row is filled in part."""
+    filled = {tuple(bool(x) for x in found) for line in lines if len(found := dialect.cells(line)) == len(dialect.names)}
+    some = [[dialect.names[i] for i in dialect.kept if row[i] and i not in dialect.clock_at] for row in filled]
+    if len(some) < 2 or any(all(row[i] for i in dialect.kept) for row in filled):
+        return None
+    first, second = (names[-1] for names in some[:2])
+    told = f"no row has all columns: {first} is in some, {second} in others"
+    return told, "quantities with times of their own: bring them to the times of one, as docs/logs.md does with np.interp"
+
+
 def hint(text: str) -> str:
     """Advice on a text that stands where a number belongs."""
     if DECIMAL_COMMA.fullmatch(text):
         return "a comma for a point? write points, or commas in every row"
     if re.search(r"\d[-./:]\d+[-./:]\d", text):
-        return "a date? those like 2024-01-31T12:00:00.5 are read, or write seconds"
+        return "a date? those like 2024-01-31T12:00:00.5, 31.01.2024 12:00:00 and 11:59:59.5 PM are read, or write seconds"
     return "repair=True leaves such rows out"
 
 

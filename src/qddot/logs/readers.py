@@ -22,6 +22,8 @@ from qddot.thresholds import HALF_SAMPLE, ROWS_AT_ONCE
 TEXT = (".csv", ".txt", ".tsv", ".dat", ".log")
 SUFFIXES = (*TEXT, ".csv.gz", ".npz", ".npy", ".mat", ".h5", ".hdf5", ".parquet", ".db3", ".mcap")
 NOTHING = Hints()
+TO_ONE_CLOCK = "bring all to the times of one, as docs/logs.md does with np.interp"
+MAGIC = (b"PAR1", b"\x89MCAP", b"\x89HDF", b"SQLite format 3", b"MATLAB", b"\x93NUMPY", b"PK")  # with which formats of arrays begin
 
 Source = str | PathLike[str] | Mapping[str, str | PathLike[str]]
 
@@ -60,8 +62,11 @@ def read_file(path: Path, rows: int, hints: Hints) -> Iterator[Table]:
         if not path.is_dir():
             refuse_irregular(path)
         if path.is_dir():
-            for file in bag_files(path):
-                yield from read_bag(file, rows, hints)
+            if not (files := bag_files(path)):
+                raise InputError(f"{path}: a folder without a bag (.db3, .mcap): name a file, or a list of files")
+            for file in files:
+                with readable(file):
+                    yield from read_bag(file, rows, hints)
             return
         packed = path.suffix.lower() == ".gz"
         match Path(path.stem).suffix.lower() if packed else path.suffix.lower():
@@ -92,7 +97,7 @@ def is_text(path: Path) -> bool:
     """Whether a file begins with letters only: every format of arrays has other bytes there."""
     with path.open("rb") as file:
         start = file.read(500)
-    return len(start) > 0 and all(byte >= 32 or byte in b"\t\r\n" for byte in start)
+    return len(start) > 0 and not start.startswith(MAGIC) and all(byte >= 32 or byte in b"\t\r\n" for byte in start)
 
 
 @contextmanager
@@ -120,13 +125,13 @@ def beside(streams: dict[str, Iterator[Table]]) -> Iterator[Table]:
         lengths = {name: len(tables[name]) if name in tables else 0 for name in streams}
         if len(set(lengths.values())) > 1:
             told = ", ".join(f"{tables[name].file if name in tables else name}: {n}" for name, n in lengths.items())
-            raise InputError(f"files that lie beside each other have as many rows each; here {told}")
+            raise InputError(f"files that lie beside each other have as many rows each; here {told} ({TO_ONE_CLOCK})")
         columns: dict[str, np.ndarray] = {}
         for name, table in tables.items():
             for column, values in table.columns.items():
                 is_time = parsed_name(column).kind.lower() in WORDS["t"]
                 if is_time and column in columns and not alike(columns[column], values):
-                    raise InputError(f"{table.file}: its times are not those of the other files (load each, resample, and join)")
+                    raise InputError(f"{table.file}: its times are not those of the other files ({TO_ONE_CLOCK})")
                 columns |= {column: values} if is_time else {f"{name}/{column}": values}
         first = next(iter(tables.values()))
         faults = {row: why for table in tables.values() for row, why in table.faults.items()}

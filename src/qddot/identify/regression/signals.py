@@ -275,7 +275,7 @@ def prepare(log: Log, cutoff: float | None = None, *, velocity: Velocity | None 
         span = filter_span(rate, cutoff)
         raise InputError(
             f"no segment is as long as the {span / rate:.3g} s that a cut-off of {cutoff:.3g} Hz takes "
-            f"(a longer log, or a higher cutoff=)"
+            f"({'a longer log' if cutoff >= HIGHEST_CUTOFF * rate else 'a longer log, or a higher cutoff='})"
         )
     return found
 
