@@ -185,7 +185,7 @@ class Emitter:
     def carried(self) -> dict[Expr, int]:
         """Values that a later part needs, each with its place in memory. After the last part that reads one its place is another's,
         so that they need as little of the nearest cache as can be."""
-        return shared_places(self.parts, self.operands)
+        return shared_places(self.parts, self.operands) if len(self.parts) > 1 else {}
 
     def angles_first(self) -> Iterable[str]:
         """Sines and cosines of all angles, in %trig: a call keeps no vector register, so nothing should be in one."""
