@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import qddot
-from qddot.errors import ConvergenceError, InputError
+from qddot.errors import ConvergenceError, InputError, ModelWarning
+from qddot.formats.urdf_writer import write_urdf
 from qddot.identify import Log, ParameterSet
 from qddot.identify.torque_delays import moved
 from tests.identify.simulated import simulated, truth
@@ -55,3 +58,20 @@ def test_a_robot_that_cannot_be_is_refused_in_words_of_ours() -> None:
 def test_delays_that_leave_nothing_are_an_error() -> None:
     with pytest.raises(ConvergenceError, match="leave nothing of a log of 9"):
         moved(recorded(), np.array([20.0, 0.0]))
+
+
+def test_a_urdf_says_whether_it_is_identified(tmp_path: Path) -> None:
+    """In the file itself, which outlives the warning; also where words hold what would end a comment."""
+    pytest.importorskip("cvxpy")
+    good, bad = tmp_path / "good.urdf", tmp_path / "bad.urdf"
+    ARM.identify(recorded()).to_urdf(good)
+    log = recorded()
+    refused = ARM.identify(Log(log.t[10:], log.q[10:], log.tau[:-10], joint_names=log.joint_names))
+    with pytest.warns(ModelWarning, match="not identified"):
+        refused.to_urdf(bad)
+    assert ": identified" in good.read_text().partition("-->")[0]
+    assert "NOT identified\n- delay: torques are " in bad.read_text().partition("-->")[0]
+    for path in (good, bad):
+        assert qddot.load(path).joint_names == ARM.joint_names
+    write_urdf(ARM.model, good, "a --> b")
+    assert qddot.load(good).joint_names == ARM.joint_names

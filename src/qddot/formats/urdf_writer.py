@@ -35,8 +35,8 @@ STAND_IN = 1e9  # for a limit there is not: other readers fail on infinity and o
 NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def write_urdf(model: Model, path: str | Path) -> None:
-    """Write a model as URDF; the file appears whole or not at all.
+def write_urdf(model: Model, path: str | Path, comment: str = "") -> None:
+    """Write a model as URDF; the file appears whole or not at all. A comment stands above the robot.
 
     A link whose frame is not its joint's frame (`Joint.tip`, as in standard DH) becomes two: `<name>__body`, which moves and has
     the inertia, and a massless link of the original name fixed to it. A frame becomes a massless link of its name.
@@ -50,7 +50,9 @@ def write_urdf(model: Model, path: str | Path) -> None:
     indent(tree)
     content = BytesIO()
     tree.write(content, encoding="utf-8", xml_declaration=True)
-    write_whole(file_path("path", path), content.getvalue() + b"\n")
+    declaration, _, robot = content.getvalue().partition(b"\n")
+    above = f"<!-- {comment.replace('--', '- -')} -->\n".encode() if comment else b""  # two dashes would end it
+    write_whole(file_path("path", path), declaration + b"\n" + above + robot + b"\n")
 
 
 def to_element(model: Model) -> Element:

@@ -13,6 +13,7 @@ import numpy as np
 
 from qddot.arguments import mapping, positive_number
 from qddot.errors import ConvergenceError, ModelWarning, stacklevel_outside
+from qddot.formats.urdf_writer import write_urdf
 from qddot.identify.checks.verdict import Verdict
 from qddot.identify.physical.identified import identified_robot, sound_prior
 from qddot.identify.physical.plausible import filled_in, implausible, weighing
@@ -244,7 +245,11 @@ class Fit:
         return Y @ self.estimate.theta + parameter_set.known_torque(q, qd, qdd)
 
     def to_urdf(self, path: str | Path) -> None:
-        """Write `robot` as a URDF; warns of what was identified but has no place in it, and of a fit that is not to be trusted."""
+        """Write `robot` as a URDF, with the verdict in a comment at its top.
+
+        A fit that is not identified is written, too, with a warning, since it was asked for (`qddot identify --urdf` writes good
+        ones only); so is one with parameters that have no place in a robot.
+        """
         doubts = []
         if not self.verdict:
             doubts.append(f"{path}: these parameters are not identified (fit.verdict says why)")
@@ -253,7 +258,9 @@ class Fit:
             doubts.append(f"{text}{self.robot_error[1]:.2%} (fit.predict: {(self.validation or self.training).relative_raw:.2%})")
         for text in doubts:
             warnings.warn(text, ModelWarning, stacklevel=stacklevel_outside())
-        self.robot.to_urdf(path)
+        errors = self.validation or self.training
+        told = f"{self.parameter_set.robot.name} from recordings, torque error {errors.relative:.2%}: {self.verdict}"
+        write_urdf(self.robot.model, path, told)
 
     def table(self) -> Any:
         """The parameters as a `rich` table."""
