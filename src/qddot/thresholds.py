@@ -72,6 +72,8 @@ ROUNDED_MATTERS = 0.01
 FROZEN_RUN = 20  # times the usual run of equal positions, and as many samples: a rounded signal has runs, but not such
 CAUGHT_UP = 0.005  # rad or m, by which a frozen position is behind when it moves again
 THAWED = 3.0  # times the steps after it: a step that catches up is longer than the motion goes on
+# of the steps between new values that may differ from the others, for these to come at a rate of their own
+CLOCK_STEPS = 0.1
 FEW_RUNS = 10  # runs of equal positions: a rounded signal has more of them, and its usual run is known
 LOST_SAMPLES = 0.001  # of the samples that may be lost or frozen in a log that claims to have all: velocities are wrong about each
 PLACES_NAMED = 5  # places of a fault that are named
@@ -245,6 +247,7 @@ POSITION_STEP = 1e-4  # rad or m, for derivatives by differences: errors of 1e-8
 STILL_EXPLAINED = 0.05
 TURN_DEGREE = 5  # of the polynomial that a joint's speed is like for a kernel's length about a turn, but for play
 REFINED = 4  # rounds of the error that explains most, with the parameters
+LEAST_CLOCK = 1e-4  # difference of two clocks: quartz is better than that, and a log of minutes drifts by less than a sample
 LONGEST_DELAY = 1.0  # s: later than that is no delay but another recording
 DELAYS_TRIED = (-0.2, -0.1, -0.05, 0.05, 0.1, 0.2)  # s, tried of a single joint, where a first derivative does not reach
 # faster than the clock says, where the search begins: as it says, twice, half; rates of logs are mistaken by factors of two

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -75,3 +76,32 @@ def test_a_urdf_says_whether_it_is_identified(tmp_path: Path) -> None:
         assert qddot.load(path).joint_names == ARM.joint_names
     write_urdf(ARM.model, good, "a --> b")
     assert qddot.load(good).joint_names == ARM.joint_names
+
+
+def test_rounded_torques_are_no_frozen_channel() -> None:
+    log = recorded()
+    unit = np.array([1.0, 0.3])
+    verdict = ARM.identify(Log(log.t, log.q, np.round(log.tau / unit) * unit, joint_names=log.joint_names)).verdict
+    assert not verdict.has("frozen channel")
+    assert [concern.text for concern in verdict.concerns if "rounded torques" in concern.text]
+    stuck = np.round(log.tau / 0.05) * 0.05
+    stuck[800:1000, 1] = stuck[800, 1]
+    assert ARM.identify(Log(log.t, log.q, stuck, joint_names=log.joint_names)).verdict.has("frozen channel")
+
+
+@pytest.mark.parametrize(("what", "rate"), [("positions", "25"), ("torques", "20")])
+def test_a_slower_channel_is_told_once_with_its_rate(what: str, rate: str) -> None:
+    log = recorded()
+    every = round(200 / float(rate))
+    at = np.arange(len(log)) // every * every
+    q, tau = (log.q[at], log.tau) if what == "positions" else (log.q, log.tau[at])
+    told = [found.message for found in Log(log.t, q, tau).audit().warnings]
+    assert [text for text in told if f"{what} come at {rate} Hz in a log of 200 Hz: each is written {every} times" in text]
+    assert not [text for text in told if "steps by" in text or "twice" in text or "repeats" in text or "rests at" in text]
+
+
+def test_combinations_have_no_terms_of_rounding() -> None:
+    fit = ARM.identify(recorded())
+    K = fit.base.K.copy()
+    K[0, np.flatnonzero(np.abs(K).sum(axis=0) > 0)[-1]] = 2.5e-8
+    assert "e-08" not in replace(fit.base, K=K).combination(fit.base.names[0])

@@ -77,6 +77,9 @@ def command(
         if as_json:
             print_json(fit_data(fit))
         else:
+            click.echo(
+                paragraph(f"verdict: {str(fit.verdict).splitlines()[0]}{'' if fit.verdict else ' (the reasons are below)'}") + "\n"
+            )
             print_parameters(fit)
             click.echo(paragraph(f"verdict: {fit.verdict}"))
             if fit.validation is not None:

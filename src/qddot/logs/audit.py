@@ -156,6 +156,7 @@ def units(names: Sequence[str], summary: LogSummary, robot: Robot | None) -> Ite
 def channels(names: Sequence[str], summary: LogSummary) -> Iterator[Finding]:
     """Joints that do not move, channels that say nothing, samples held for several steps."""
     q, tau, qd = summary.q, summary.tau, summary.qd
+    rounded = []
     for i, name in enumerate(names):
         if q.reach[i] < STILL:
             message = f"{name} moves by {q.reach[i]:.2g} rad only: what its motion would show stays unknown"
@@ -166,8 +167,19 @@ def channels(names: Sequence[str], summary: LogSummary) -> Iterator[Finding]:
             yield Finding("warning", "constant", f"qd of {name} is {qd.low[i] + 0.0:g} throughout, its q is not")
         held = summary.repeats[i] / max(summary.samples - 1, 1)
         if held > HELD and tau.reach[i] > 0:
-            message = f"tau of {name} repeats its last value in {100 * held:.0f} % of samples: a slower or rounded sensor"
-            yield Finding("warning", "held", message)
+            rounded.append((name, held))
+    rate = summary.steps.rate if summary.steps is not None else None
+    for what, times in zip(("positions", "torques"), summary.continuity.written):
+        if times > 1 and rate is not None:
+            message = (
+                f"{what} come at {rate / times:.3g} Hz in a log of {rate:.3g} Hz: each is written {times} times, so on average "
+            )
+            yield Finding("warning", "held", f"{message}{500 * (times - 1) / rate:.2g} ms late (write each once)")
+    if rounded and summary.continuity.written[1] == 1:
+        shares = [100 * share for _, share in rounded]
+        many = f"{min(shares):.0f} %" if min(shares) > max(shares) - 1 else f"{min(shares):.0f} to {max(shares):.0f} %"
+        message = f"tau of {', '.join(name for name, _ in rounded)} repeats its last value in {many} of samples: rounded torques, "
+        yield Finding("warning", "held", f"{message}or a slower sensor")
 
 
 def saturation(names: Sequence[str], summary: LogSummary, robot: Robot | None) -> Iterator[Finding]:
@@ -175,7 +187,7 @@ def saturation(names: Sequence[str], summary: LogSummary, robot: Robot | None) -
     `check_torques.clipped`."""
     size = summary.tau.size
     for i, name in enumerate(names):
-        if summary.stuck[i] >= STUCK_SAMPLES and summary.tau.reach[i] > 0:
+        if summary.stuck[i] >= STUCK_SAMPLES * summary.continuity.written[1] and summary.tau.reach[i] > 0:
             message = f"tau of {name} rests at its largest value {size[i]:.4g} for {summary.stuck[i]} samples"
             yield Finding("warning", "saturated", message)
     if robot is None:

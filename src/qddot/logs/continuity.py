@@ -22,6 +22,7 @@ from scipy.ndimage import median_filter, minimum_filter1d
 from qddot.thresholds import (
     BY_MEDIAN,
     CAUGHT_UP,
+    CLOCK_STEPS,
     FEW_RUNS,
     FROZEN_RUN,
     HALF_SAMPLE,
@@ -55,6 +56,7 @@ class Continuity:
         resolution: unit (n,) in which positions count; 0 where they are not rounded.
         jumps: (joint, time in s, size in rad or m) of single positions that step aside and stay there.
         samples: looked at.
+        written: how often each position, and each torque, is written before the next comes, where all joints' come at once.
     """
 
     lost: int
@@ -65,6 +67,7 @@ class Continuity:
     resolution: np.ndarray
     jumps: tuple[tuple[int, float, float], ...]
     samples: int
+    written: tuple[int, int] = (1, 1)
 
     @staticmethod
     def of(log: Log) -> Continuity:
@@ -85,11 +88,44 @@ class Continuity:
             np.maximum(self.resolution, other.resolution),
             (*self.jumps, *other.jumps)[:PLACES_NAMED],
             self.samples + other.samples,
+            (max(self.written[0], other.written[0]), max(self.written[1], other.written[1])),
         )
 
 
 def in_segment(t: np.ndarray, q: np.ndarray, tau: np.ndarray) -> Continuity:
-    """One stretch of samples without a pause."""
+    """One stretch of samples without a pause; of positions that come at a lower rate, those that are new."""
+    new, tau_new = fresh(q), fresh(tau)
+    written = (1 if new is None else new.every, 1 if tau_new is None else tau_new.every)
+    at = new.at if new is not None and len(new.at) > 4 * VELOCITY_STEPS else slice(None)
+    found = of_new(t[at], q[at], tau[at])
+    if tau_new is not None:  # torques that stand still until the next one comes are not frozen
+        found = replace(found, frozen_tau=np.zeros(q.shape[1], int))
+    return replace(found, written=written)
+
+
+class Fresh(NamedTuple):
+    """Samples at which new values come, so many rows apart."""
+
+    every: int
+    at: np.ndarray
+
+
+def fresh(x: np.ndarray) -> Fresh | None:
+    """Where new values (N, n) come, if those of all joints come at once and always as many rows apart; None if at each row, or at
+    any row: of a rounded signal one joint or another changes."""
+    changes = np.any(np.diff(x, axis=0) != 0, axis=1)
+    if changes.mean() > HALF_SAMPLE + CLOCK_STEPS:
+        return None
+    at = np.flatnonzero(changes) + 1
+    if len(at) < FEW_RUNS:
+        return None
+    apart = np.diff(at)
+    every = int(np.median(apart))
+    return Fresh(every, at) if every > 1 and np.mean(apart % every == 0) > 1 - CLOCK_STEPS else None
+
+
+def of_new(t: np.ndarray, q: np.ndarray, tau: np.ndarray) -> Continuity:
+    """Breaks in samples that are all new."""
     told = without_a_break(t, q)
     if told is not None:  # no step is late, stuck or aside
         nothing = np.zeros(q.shape[1], int)
@@ -240,7 +276,7 @@ def still_torques(tau: np.ndarray, moving: np.ndarray) -> np.ndarray:
     if np.all(np.sum(change == 0, axis=0) <= FROZEN_RUN):
         return found
     alive = moving & (np.any(change != 0, axis=1) | (tau.shape[1] == 1))
-    usual = scatter(change)
+    usual, unit = scatter(change), resolutions(change)
     for j, steps in enumerate(change.T):
         starts, ends = runs(steps == 0)
         run = float(np.median(ends - starts)) if len(starts) > FEW_RUNS else 1.0
@@ -248,7 +284,8 @@ def still_torques(tau: np.ndarray, moving: np.ndarray) -> np.ndarray:
             if end - start > FROZEN_RUN * run and end < len(steps) and alive[start:end].mean() > HALF_SAMPLE:
                 about = np.concatenate([tau[max(0, 2 * start - end) : start, j], tau[end + 1 : 2 * end - start, j]])
                 between = len(about) > 0 and about.min() < tau[start, j] < about.max()
-                found[j] += (end - start) * int(between or abs(steps[end]) > SURE_STEP * usual[j])
+                thawed = abs(steps[end]) > (1 + HALF_SAMPLE) * unit[j]  # a rounded torque goes on by a unit, as it always does
+                found[j] += (end - start) * int(thawed and (between or abs(steps[end]) > SURE_STEP * usual[j]))
     return found
 
 

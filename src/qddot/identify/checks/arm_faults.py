@@ -63,7 +63,7 @@ def misdrawn(trial: Trial) -> Iterator[Alternative]:
         where, left = trial.with_columns(Z)
         if np.linalg.norm(where) > longest:
             continue
-        text = f"{joint.name} sits {1e3 * np.linalg.norm(where):.3g} mm from where the description has it on {joint.parent}"
+        text = f"{joint.name} sits {told_length(where)} from where the description has it on {joint.parent}"
         yield trial.told("geometry", text, left)
 
 
@@ -82,3 +82,9 @@ def coupled(trial: Trial) -> Iterator[Alternative]:
         Z[:, i], Z[:, j] = (np.stack([qdd[:, k], qd[:, k], both], axis=-1) for k in (j, i))
         text = f"the motors of {trial.names[i]} and {trial.names[j]} are coupled (ParameterSet.of(coupled=...))"
         yield trial.told("coupled", text, trial.with_columns(Z)[1], i, j)
+
+
+def told_length(where: np.ndarray) -> str:
+    """Length of a vector in mm, to three digits and never as a power of ten."""
+    size = 1e3 * float(np.linalg.norm(where))
+    return f"{float(f'{size:.3g}'):.10g} mm"

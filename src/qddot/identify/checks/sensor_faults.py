@@ -14,6 +14,7 @@ from qddot.logs.lowpass import convolved
 from qddot.thresholds import (
     DELAYS_TRIED,
     HYSTERESIS_WIDTHS,
+    LEAST_CLOCK,
     LONGEST_DELAY,
     MOST_OF_IT,
     PACES_TRIED,
@@ -46,6 +47,8 @@ def clock(trial: Trial) -> Iterator[Alternative]:
     """tau(t) = tau_model(t - delay - e t): two clocks, of which one runs faster."""
     slope, t = slopes(trial), trial.signals.t - trial.signals.t[0]
     (_, rate), left = trial.with_columns(np.stack([-slope, -slope * t[:, None]], axis=-1))
+    if abs(rate) < LEAST_CLOCK:  # then it is a delay
+        return
     yield trial.told(
         "clock", f"the clock of the torques is {abs(rate):.2%} {'slow' if rate > 0 else 'fast'} against the other", left
     )

@@ -77,7 +77,7 @@ class Base:
         """Combination that a base parameter stands for, such as `link1.Izz + link2.Iyy + 0.16*link2.m`."""
         row = self.K[self.names.index(name)]
         text = name
-        for j in np.flatnonzero(row):
+        for j in np.flatnonzero(np.abs(row) > 1e-6 * np.abs(row).max()):  # the rest is rounding of the description
             if self.parameter_set.names[j] != name:
                 k = row[j]
                 text += (
