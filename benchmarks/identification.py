@@ -43,6 +43,7 @@ class Generated:
         return np.ones((STRIP, self.joints))  # no joint ever rests
 
     step = 1
+    cuts = ()
 
     def thinned(self) -> Samples:
         return self.samples()

@@ -14,7 +14,7 @@ import numpy as np
 ROWS_AT_ONCE = 100_000  # rows that are read at a time: 100,000 of seven joints are 20 MB, so that any log is read in little memory
 MOST_SAMPLES = 1e8  # samples of a motion that is made anew: 1e8 of seven joints are 20 GB
 # bytes of parsed tables that are kept in memory; beyond, a recording that is gone through several times waits in a temporary file
-KEPT_IN_MEMORY = 64 * 2**20
+KEPT_IN_MEMORY = 16 * 2**20
 LONGEST_PREAMBLE = 50  # lines above the names of the columns
 # Hz: from what can hardly show a motion to the current loop of a drive; another rate is another unit of time
 POSSIBLE_RATES = (1.0, 20e3)

@@ -133,7 +133,7 @@ def of_new(t: np.ndarray, q: np.ndarray, tau: np.ndarray) -> Continuity:
     step = np.diff(q, axis=0) / np.diff(t)[:, None]
     near = by_neighbours(step)
     usual = usual_deviation(step - near)
-    v = median_filter(step, size=(VELOCITY_STEPS, 1), mode="nearest")
+    v = np.stack([median_filter(x, size=VELOCITY_STEPS, mode="nearest") for x in step.T]).T  # a third of the time of all at once
     deviation = scatter(step - v)
     told, r, late, lost_ones = lengths(step, v, deviation)
     if not lost_ones:

@@ -14,6 +14,7 @@ from qddot.identify.regression.drive_terms import Column, Motion, is_smooth
 from qddot.identify.regression.triangles import CHUNK
 
 CACHED = 256  # samples whose regressor stays in the cache
+IN_CACHE = 16384  # samples of which a few channels do
 
 
 class Samples(NamedTuple):
@@ -134,10 +135,12 @@ class Rows:
         if step == 1:
             return found
         tau = np.concatenate([interpolated(found[: len(at)], step), found[len(at) :]])
-        moved = Motion(motion.q, motion.qd, motion.qdd, np.zeros((0, nv)))
-        for k, column in self._sharp:
-            j = int(np.searchsorted(self.ends, k, side="right"))
-            tau[:, j] += weights[k, j] * column(moved)
+        for start in range(0, N, IN_CACHE):
+            part = slice(start, start + IN_CACHE)
+            moved = Motion(motion.q[part], motion.qd[part], motion.qdd[part], np.zeros((0, nv)))
+            for k, column in self._sharp:
+                j = int(np.searchsorted(self.ends, k, side="right"))
+                tau[part, j] += weights[k, j] * column(moved)
         return tau
 
     def __call__(self, piece: Piece) -> np.ndarray:
@@ -154,7 +157,7 @@ class Rows:
             return piece.filtered(A)
         found, (q, qd, qdd, tau) = piece.filtered(A, thinned=True), piece.samples()
         motion = Motion(q, qd, qdd, np.zeros((0, q.shape[1])))
-        sharp = np.empty((len(q), q.shape[1] + len(self._sharp)), order="F")
+        sharp = np.empty((len(q), q.shape[1] + len(self._sharp)), order="F")  # channel by channel, as columns are computed
         sharp[:, : q.shape[1]] = tau
         for k, (_, column) in enumerate(self._sharp, start=q.shape[1]):
             sharp[:, k] = column(motion)
