@@ -4,8 +4,8 @@
 
 The files (in a temporary folder, unless one is named) are written first, if they are not there: an hour of positions and torques at
 1 kHz is 3.6 million rows of 146 bytes. Two lengths are identified, each in a process of its own, since what does not grow with the
-log (compiling, the choice of speeds, laws and filters) takes seconds: a further row is what the difference says. Beside it stand the
-machine's own limits for the same file: decoding it with pyarrow and nothing else, and writing and reading as many bytes.
+log (compiling, the choice of speeds, laws and filters) takes seconds: a further row is what the difference says. Beside it stand
+the machine's own limits for the same file: decoding it with pyarrow and nothing else, and writing and reading as many bytes.
 """
 
 from __future__ import annotations
@@ -166,17 +166,14 @@ def main() -> None:
         if not path.exists():
             write(path, count)
         out = subprocess.run([sys.executable, __file__, "one", str(path)], capture_output=True, text=True, check=True)
-        seconds, wall, peak, good, stages = out.stdout.strip().split("\t")
-        found.append((count, float(seconds), eval(stages)))
-        said = "identified" if good == "True" else "NOT identified"
-        print(
-            f"{count:>10} rows: {float(seconds):7.2f} processor s, {float(wall):7.2f} s, peak {float(peak):.0f} MiB, {said}",
-            flush=True,
-        )
+        told = json.loads(out.stdout)
+        found.append((count, told["seconds"], told["stages"]))
+        said = "identified" if told["good"] else "NOT identified"
+        took = f"{told['seconds']:7.2f} processor s, {told['wall']:7.2f} s"
+        print(f"{count:>10} rows: {took}, peak {told['peak']:.0f} MiB, {said}", flush=True)
     (few, before, first), (many, after, last) = found
-    print(
-        f"\na further row: {1e9 * (after - before) / (many - few):.0f} ns, {(many - few) / (after - before):.0f} rows a processor second"
-    )
+    row = (after - before) / (many - few)
+    print(f"\na further row: {1e9 * row:.0f} ns, {1 / row:.0f} rows a processor second")
     for stage in last:
         print(f"  {stage:38}{1e9 * (last[stage] - first.get(stage, 0.0)) / (many - few):8.0f} ns")
     rest = (after - sum(last.values())) - (before - sum(first.values()))
