@@ -68,3 +68,13 @@ def test_a_rotation_about_an_axis_turns_a_matrix(before: Mat):
         assert np.array(turned(R, N)) == pytest.approx(np.array(R @ N @ R.T), abs=1e-15)
         S = N + N.T
         assert np.array(rotate(R, S)) == pytest.approx(np.array(R @ S @ R.T), abs=1e-15)
+
+
+@pytest.mark.parametrize(
+    "tilt", [Mat(Vec(1, 0, 4.9e-12), Vec(0, 1, 0), Vec(-4.9e-12, 0, 1)), Mat(Vec(1, 0, 0), Vec(0, 1, -3e-13), Vec(0, 3e-13, 1))]
+)
+def test_an_axis_that_is_off_by_less_than_its_cosine_shows(tilt: Mat):
+    """Angles such as 1.57079632679, as files have them, leave a cosine of 1 and a sine that is not 0: no digit of it is lost."""
+    R = rotation_z(complex(0.8), complex(0.6)) @ tilt
+    N = mat(np.diag([1.0, 2.0, 1e3]).tolist())
+    assert np.array(turned(R, N)) == pytest.approx(np.array(R @ N @ R.T), abs=1e-15)

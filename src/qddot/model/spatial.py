@@ -342,8 +342,10 @@ def plane(R: Mat) -> tuple[tuple[int, int, int], tuple[int, int, int], int] | No
     """
     for k, row in enumerate(R):
         for l, x in enumerate(row):
-            if isinstance(x, (int, float)) and abs(x) == 1:
+            if isinstance(x, (int, float)) and abs(x) == 1:  # angles of 4.9e-12 have a cosine of 1, too
                 (i1, i2), (j1, j2) = ([m for m in range(3) if m != n] for n in (k, l))
+                if any(y != 0 for y in (row[j1], row[j2], R[i1][l], R[i2][l])):
+                    return None
                 (c, minus_s), (s, c2) = ([R[i][j] for j in (j1, j2)] for i in (i1, i2))
                 if isinstance(c, (int, float)):
                     return None
