@@ -149,7 +149,7 @@ def test_impossible_values_are_refused():
     with pytest.raises(InputError, match="0 < margin < 1"):
         consistent(R, r, robot.parameter_names, BALL, margin=2.0)
     T = np.eye(10)[:, 1:]
-    with pytest.raises(ConvergenceError, match="no consistent links with these fixed and tied values"):
+    with pytest.raises(ConvergenceError, match="no consistent links were found with these torques and these fixed and tied values"):
         consistent(R[:, 1:], r, robot.parameter_names, BALL, T=T, constant=-np.eye(10)[0])
 
 
