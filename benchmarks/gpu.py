@@ -1,8 +1,9 @@
 """What a GPU makes of the programs: states and steps a second, beside the bandwidth of a plain copy; bits beside the CPU's.
 
-    python benchmarks/gpu.py panda.urdf [g1.urdf ...]
+    python benchmarks/gpu.py panda.urdf [g1.urdf ...] [--short]
 
-Needs an NVIDIA GPU and PyTorch, which holds the memory and measures time; JAX is measured where it is installed.
+With --short the leading rows alone. Needs an NVIDIA GPU and PyTorch, which holds the memory and measures time; JAX is measured
+where it is installed.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ QUANTITIES = (
     "inverse_dynamics_derivatives",
     "forward_dynamics_derivatives",
 )
+WIDE = QUANTITIES[-3:]  # results of many numbers, for which states last is worth asking
 STEPS = 100
 LAWS = {
     "torque": None,
@@ -298,32 +300,48 @@ def tried(measurement: Callable[..., None], *arguments: Any, **options: Any) -> 
         print(f"{measurement.__name__} {arguments[1:]} {options}: {failure}", flush=True)
 
 
+def leads(quantity: str, dtype: type, shape: dict[str, bool], number: int) -> bool:
+    """Does a short run have it? Of the first robot what docs/how_to/gpu.md speaks of, of others two rows."""
+    if number or dtype is np.float64:
+        return quantity in QUANTITIES[:2] and not shape and (number == 0 or dtype is np.float32)
+    return quantity in WIDE or not shape
+
+
+def named(path: str) -> qddot.Robot:
+    robot = qddot.load(path)
+    fingers = {name: 0.0 for name in robot.joint_names if "finger" in name}
+    return robot.with_locked(fingers) if fingers else robot
+
+
 def main() -> None:
     warnings.simplefilter("ignore")
     copy = bandwidth()
-    for number, path in enumerate(sys.argv[1:]):
-        robot = qddot.load(path)
-        fingers = {name: 0.0 for name in robot.joint_names if "finger" in name}
-        robot = robot.with_locked(fingers) if fingers else robot
+    paths = [x for x in sys.argv[1:] if x != "--short"]
+    short = len(paths) < len(sys.argv) - 1
+    robots = [named(path) for path in paths]
+    for number, robot in enumerate(robots):
         print(f"{device(0).name}, {robot.name}, {robot.nv} joints; copy {copy / 1e12:.2f} TB/s", flush=True)
         quantities = QUANTITIES if number == 0 else QUANTITIES[:4]
         for quantity, dtype, shape in itertools.product(quantities, (np.float32, np.float64), ({}, {"element_major": True})):
-            options = {"frame": robot.frame_names[-1]} if quantity == "jacobian" else {}
-            tried(measure, robot, quantity, dtype, copy, options, **shape)
-        if number:
-            continue
-        for method, law, dtype in itertools.product(("semi_implicit", "rk4"), LAWS, (np.float32, np.float64)):
+            if not short or leads(quantity, dtype, shape, number):
+                options = {"frame": robot.frame_names[-1]} if quantity == "jacobian" else {}
+                tried(measure, robot, quantity, dtype, copy, options, **shape)
+    robot = robots[0]
+    print(f"{robot.name}:", flush=True)
+    for method, law, dtype in itertools.product(("semi_implicit", "rk4"), LAWS, (np.float32, np.float64)):
+        if not short or (law, dtype) == ("PD", np.float32):
             tried(rollouts, robot, method, law, dtype, stops=False, saturate=False)
+    tried(gradient, robot, copy)  # before JAX is there, whose threads slow calls of PyTorch down
+    for other in (overhead, crossing, learning):
+        tried(other, robot)
+    if not short:
+        tried(all_cores, robot)
         for method, dtype in itertools.product(("semi_implicit", "rk4"), (np.float32, np.float64)):
             tried(rollouts, robot, method, "torque", dtype)
         tried(rollouts, robot, "variational", "torque", np.float64, stops=False)
-        tried(gradient, robot, copy)  # before JAX is there, whose threads slow calls of PyTorch down
-        for other in (overhead, crossing, all_cores):
-            tried(other, robot)
         for method in ("semi_implicit", "rk4"):
             tried(way_back, robot, method)
-        tried(learning, robot)
-        print(f"memory held at most: {torch.cuda.max_memory_allocated() / 2**30:.1f} GiB", flush=True)
+    print(f"memory held at most: {torch.cuda.max_memory_allocated() / 2**30:.1f} GiB", flush=True)
 
 
 if __name__ == "__main__":

@@ -345,6 +345,19 @@ def test_rollouts_of_robots_with_variables(torch, cupy, method):
         assert_array_equal(back(some.q), run(q, qd, tau, steps=20, variables={"payload": values["payload"]}).q)
 
 
+def test_rollouts_with_friction_that_sticks_and_varies(torch):
+    robot = qddot.load("two_link").with_variable("joint1.coulomb", "joint2.coulomb")
+    rng = np.random.default_rng(8)
+    q, tau = rng.normal(size=(2, 40, 2))
+    values = {"joint1.coulomb": rng.uniform(0, 6, 40), "joint2.coulomb": rng.uniform(0, 3, 40)}
+    run = robot.rollout(step=0.005)
+    want = run(q, None, 3 * tau, steps=100, every=20, variables=values)
+    on = lambda x: torch.from_numpy(x).cuda()  # noqa: E731
+    found = run(on(q), None, on(3 * tau), steps=100, every=20, variables={name: on(x) for name, x in values.items()})
+    assert_array_equal(found.q.cpu().numpy(), want.q)
+    assert 0.1 < np.mean(want.qd[-1] == 0) < 0.95
+
+
 @pytest.mark.parametrize("method", ["semi_implicit", "rk4"])
 def test_gradients_of_rollouts(torch, cupy, method):
     """Those of the CPU: with respect to first states, controls, parameters and variables."""

@@ -1,4 +1,4 @@
-"""Traps of both libraries' interfaces that no other test here meets: memory that is given away, code that is kept, threads."""
+"""Traps of both libraries' interfaces: where each is met, and tests of those that no other test here meets."""
 
 from __future__ import annotations
 
@@ -15,10 +15,39 @@ from tests.arrays.cases import arm, states
 
 SRC = Path(__file__).parents[2] / "src"
 
+MET = {
+    "XLA: an unknown version of its interface, registered, stops its whole backend": "jax: versions_of_the_interface_are_read",
+    "XLA: a target is never forgotten, its code must live as long": "jax: targets_are_named_by_content_and_outlive_their_robot",
+    "XLA: a name is part of what is cached on disk": "torch: names_are_those_of_the_content",
+    "XLA: its threads flush subnormal numbers to zero": "jax: subnormal_numbers_are_kept",
+    "XLA: jit gathers what is spread over devices": "jax: shard_map",
+    "XLA: a handler cannot raise, and nobody reads the processor's flags": "jax: the_handler_looks_before_it_reads",
+    "XLA: nobody reads margins": "jax: a_singular_state_has_no_numbers",
+    "XLA: float32 is the default": "jax: single_precision_stays_single",
+    "XLA: a result may lie where an argument was": "traps: memory_given_away_is_read_before_it_is_written",
+    "XLA: code with addresses in it is another one in each process": "traps: code_with_addresses_in_it_is_not_kept",
+    "XLA: programs without inputs": "jax: a_robot_without_joints",
+    "XLA: quaternions have two derivatives": "jax: quaternions_derivative_along_q_and_along_the_tangent",
+    "PyTorch: jacfwd of a plain registration is zero": "torch: jacobians_by_transforms_are_the_exact_ones",
+    "PyTorch: a plain autograd.Function stops its tracer, or drops tangents there": "torch: transforms_compiled",
+    "PyTorch: the short way must not be taken where a tangent is followed": "torch: forward_mode_with_dual_numbers",
+    "PyTorch: a boxed kernel cannot raise": "torch: the_operator_looks_before_it_reads",
+    "PyTorch: Inductor needs a compiler, and ours none": "torch: compiled_by_inductor",
+    "PyTorch: threads on small batches": "traps: threads_change_no_bit",
+    "PyTorch: heavy to import": "kinds: nothing_is_imported_for_numpy_arrays",
+}
+"""What goes wrong, and the test that would see it: file and name, both after `test_`."""
+
 
 def three(lead: tuple[int, ...]) -> list[np.ndarray]:
     given = states(arm(), lead)
     return [given[x] for x in ("q", "qd", "qdd")]
+
+
+@pytest.mark.parametrize("trap", MET)
+def test_each_is_met(trap):
+    file, name = MET[trap].split(": ")
+    assert f"\ndef test_{name}(" in (Path(__file__).parent / f"test_{file}.py").read_text()
 
 
 @pytest.mark.filterwarnings("ignore:Some donated buffers were not usable")

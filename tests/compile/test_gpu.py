@@ -160,11 +160,11 @@ def test_a_kernels_text_has_the_cpus_bits(name, quantity, many, real, monkeypatc
     for found, want in zip(outputs, wanted if isinstance(wanted, tuple) else (wanted,), strict=True):
         np.testing.assert_array_equal(found.T, want.reshape(5, -1))
     for bad, x in itertools.product((np.nan, np.inf, np.finfo(REALS[real]).max), inputs):
-        x[3, -1], before = bad, x[3, -1]
+        x[3, 1], before = bad, x[3, 1]  # of the second joint, on which everything depends: a last link may be symmetric
         noted = run(inputs, outputs)
         assert noted == (None if all(np.isfinite(found).all() for found in outputs) else 3)
         assert noted == 3 or np.isfinite(bad)
-        x[3, -1] = before
+        x[3, 1] = before
 
 
 @pytest.mark.parametrize("real", REALS)

@@ -6,7 +6,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import qddot
 from qddot import Builder, InputError, IntegrationError
+from qddot.arrays.guests import Guests
 from qddot.arrays.on_device import View
+from qddot.compile.given import packed
 from qddot.compile.gpu import driver
 from qddot.rollout import PDLaw, on_device
 from qddot.rollout.step import STATES
@@ -166,6 +168,22 @@ def test_stages_in_a_loop_have_the_bits_of_stages_in_a_row(on_gpu, name, law):
         found, want = on_gpu(run, q, qd, control, steps=20, **given), run(q, qd, control, steps=20, **given)
         assert_array_equal(found.q, want.q)
         assert_array_equal(found.qd, want.qd)
+
+
+def test_friction_that_sticks_may_vary(on_gpu, monkeypatch):
+    robot = qddot.load("two_link").with_variable("joint1.coulomb", "joint2.coulomb", "joint2.static", "payload")
+    monkeypatch.setattr(Guests, "packed", lambda _, inputs, given: packed(robot.model.variables, given, np.dtype(float)))
+    rng = np.random.default_rng(4)
+    q, tau = rng.normal(size=(2, 8, 2))
+    names = {"joint1.coulomb": (0, 6), "joint2.coulomb": (0, 3), "joint2.static": (3, 6), "payload": (0, 1)}
+    values = {name: rng.uniform(*bounds, 8) for name, bounds in names.items()}
+    for method in ("semi_implicit", "rk4"):
+        run = robot.rollout(method=method, step=0.005)
+        want = run(q, None, 3 * tau, steps=60, variables=values)
+        found = on_gpu(run, q, None, 3 * tau, steps=60, variables=values)
+        assert_array_equal(found.q, want.q)
+        assert_array_equal(found.qd, want.qd)
+        assert 0.1 < np.mean(want.qd[-1] == 0) < 0.95
 
 
 def test_quaternions_are_made_unit(on_gpu):

@@ -101,19 +101,15 @@ def as_numpy(method: str, name: str, x: Any, first: str, like: Any) -> Any:
 def of_torch(method: str, name: str, x: Any) -> np.ndarray:
     import torch
 
-    backward = "; robot.rollout has gradients by loss.backward()" if method in INSTEAD else ""
+    instead = INSTEAD.get(method, "")
     if torch.compiler.is_compiling() or torch._C._functorch.peek_interpreter_stack() is not None:
         raise InputError(
-            f"{name} has no values within torch.compile and torch.func, and {method} needs them: call it outside{backward}"
+            f"{name} has no values within torch.compile and torch.func, and {method} needs them: call it outside{instead}"
         )
     if has_tangent(x):
-        raise InputError(
-            f"{name} has a tangent of forward mode, and {method} cannot follow it: hand over {name}.detach(){backward}"
-        )
+        raise InputError(f"{name} has a tangent of forward mode, and {method} cannot follow it: hand over {name}.detach(){instead}")
     if x.requires_grad and torch.is_grad_enabled():
-        raise InputError(
-            f"{name} has a gradient, and {method} cannot follow it: hand over {name}.detach(){INSTEAD.get(method, '')}"
-        )
+        raise InputError(f"{name} has a gradient, and {method} cannot follow it: hand over {name}.detach(){instead}")
     if x.device.type != "cpu":
         raise InputError(f"{name} is on {x.device}, and {method} is computed on the CPU: hand over {name}.cpu()")
     if x.is_nested:

@@ -91,7 +91,7 @@ def sticking(model: Model) -> tuple[bool, ...]:
     """Which bodies friction can hold at rest, with some numbers for the variables."""
     if model.variables:
         some = [x or LITTLE if y.name.rpartition(".")[2] in DRY else x for y in model.variables for x in y.default]
-        model = opened(model, some)
+        model = model.opened(some)
     return tuple(body.drive.friction.sticks for body in model.bodies)
 
 
