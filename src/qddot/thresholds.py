@@ -56,7 +56,8 @@ NOISE_SAMPLES = 16384  # samples of a chunk whose spectrum tells the noise of it
 
 # Positions and velocities ---------------------------------------------------------------------------------------------------
 
-MOVES = 0.1  # rad or m: a joint that moves less has not moved
+MOVES = 0.1  # rad (of any joint, where chunks are looked through for motion): a joint that moves less has not moved
+SLIDES = 0.01  # m: a slider that moves less has not moved; the whole stroke of many is 0.1 m
 STILL = 1e-3  # rad or m: less is the noise of a resting encoder
 VELOCITY_MOVES = 0.01  # rad or m: velocities of a joint that moves less are mostly noise, and not compared
 VELOCITY_STEPS = 9  # steps whose median is the velocity: as many as the arm's speed hardly changes in

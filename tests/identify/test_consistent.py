@@ -129,6 +129,19 @@ def test_friction_is_not_negative():
     assert fit.residual > fit.least_residual
 
 
+@pytest.mark.parametrize("seed", [0, 2, 6])
+def test_no_link_is_many_times_as_heavy_for_less_than_the_noise(seed: int):
+    """Few, noisy samples ask for links that are no bodies: a heavy one would come nearest, by a few squared deviations."""
+    robot, R, r, _ = problem(seed, 4, 10.0, samples=40)
+    prior = robot.parameters()
+    greedy, calm = (consistent(R / 10, r / 10, robot.parameter_names, prior, tie=tie) for tie in (0.0, 1.0))
+    assert not greedy.kept
+    heaviest = [max(fit.parameters[::10] / prior[::10]) for fit in (greedy, calm)]
+    assert heaviest[0] > 30
+    assert heaviest[1] < 2
+    assert greedy.residual**2 <= calm.residual**2 < greedy.residual**2 + 10  # of 160 samples
+
+
 def test_unseen_directions_follow_the_prior():
     """A column of zeros: its parameter stays where the prior has it."""
     robot, _, _, Y = problem(5, 2, 0.0)

@@ -65,6 +65,24 @@ def test_the_robot_predicts_as_the_fit_does(name, tmp_path):
     assert np.abs(predicted - tau).max() < 2e-3 * np.abs(tau).max()
 
 
+def test_a_lift_weighs_the_same_in_the_fit_and_in_its_robot():
+    """Torques do not tell its weight from an offset, but friction grows with the weight alone. It moves by a few centimetres."""
+    lift = qddot.Builder("lift", gravity=(0, 0, -9.81)).body("car", joint="prismatic", mass=8, com=(0.05, 0, 0.1), limits=(0, 0.08))
+    robot = lift.body("arm", "car", axis="y", xyz=(0.1, 0, 0.3), mass=4, com=(0.2, 0, 0), tensor=(0.02, 0.09, 0.08)).robot()
+    steps = {"car_joint": 0.002, "arm_joint": 0.03}
+    parameters = ParameterSet.of(robot, load=True, standstill=steps)
+    sizes = [SIZES.get(name.rpartition(".")[2]) for name in parameters.names]
+    theta = np.array([x if s is None else s for s, x in zip(sizes, parameters.described)])
+    parameters = parameters.carrying(parameters.full(theta))
+    asked = ParameterSet.of(robot, load=True, standstill=steps)
+    fit = robot.identify(simulated(parameters, theta, 20.0, 500.0, (1e-7, 1e-2), 1), parameter_set=asked)
+    assert fit.verdict, fit.verdict  # a slider need not move by a tenth of a metre
+    q, qd, qdd = series(robot, np.linspace(0, 3, 200), 7)
+    predicted = fit.predict(q, qd, qdd)
+    assert fit.consistent.kept
+    assert np.abs(fit.robot.inverse_dynamics(q, qd, qdd) - predicted).max() < 1e-9 * np.abs(predicted).max()
+
+
 def test_recorded_accelerations_are_used():
     """Where they agree with the positions, which are noisy here; others are left alone, with a word."""
     robot = random_arm(4, 3)

@@ -65,6 +65,19 @@ def test_partial_knowledge_narrows_what_it_is_about() -> None:
     assert "l2.m" not in free.base.names
     assert known.parameters["l2.m"] == pytest.approx(THETA[columns], rel=0.1)
     assert known.verdict.has("excitation") == free.verdict.has("excitation")
+    assert known.std["l2.m"] == pytest.approx(0.05 * abs(float(THETA[columns])), rel=1e-3)  # all that is known of it was said
+
+
+@pytest.mark.parametrize("name", ["l2.m", "l2.mcx"])
+def test_intervals_with_priors_hold_the_truth(name: str) -> None:
+    """Of a prior that errs by as much as it says, for a parameter that torques show and for one that they do not."""
+    true, draw, off = float(THETA[SET.names.index(name)]), np.random.default_rng(0), []
+    deviation = 0.2 * abs(true)
+    for _ in range(30):
+        fit = TRUE.identify(recorded(0.5), parameter_set=SET.expect({name: (true + deviation * draw.normal(), deviation)}), cutoff=5.0)
+        assert 0 < fit.std[name] < 1.001 * deviation
+        off.append((fit.parameters[name] - true) / fit.std[name])
+    assert np.mean(np.square(off)) < 2
 
 
 def test_bounds_hold_for_sure() -> None:

@@ -16,7 +16,7 @@ from qddot.errors import ConvergenceError, ModelWarning, stacklevel_outside
 from qddot.formats.urdf_writer import write_urdf
 from qddot.identify.checks.verdict import Verdict
 from qddot.identify.physical.identified import identified_robot, sound_prior
-from qddot.identify.physical.plausible import filled_in, implausible, weighing
+from qddot.identify.physical.plausible import filled_in, implausible, keeping_load, weighing
 from qddot.identify.regression.base import Base
 from qddot.identify.regression.estimators import Estimate, essential, stacked
 from qddot.identify.regression.parameter_set import ParameterSet
@@ -166,8 +166,10 @@ class Fit:
         if total_mass is not None:
             R, y, free = weighing(parameter_set, R, y, free, total_mass)
         prior = sound_prior(parameter_set, free)
+        how: Any = {"T": parameter_set.T, "constant": parameter_set.constant, "tie": 1.0}
         try:
-            return consistent(R, y, parameter_set.full_names, prior, T=parameter_set.T, constant=parameter_set.constant)
+            found = consistent(*keeping_load(self.base, R, y), parameter_set.full_names, prior, **how)
+            return found if found.kept else consistent(R, y, parameter_set.full_names, prior, **how)
         except ConvergenceError as error:
             if self.verdict:
                 raise

@@ -179,7 +179,10 @@ def from_sqlite(path: Path, wanted: str | None) -> Iterator[tuple[int, bytes]]:
         refuse_programs(path, connection)
         topics = [(key, str(name), kind) for key, name, kind in connection.execute("SELECT id, name, type FROM topics")]
         topic = the_one(
-            path, {name: key for key, name, kind in topics if kind in JOINT_STATE}, wanted, [name for _, name, _ in topics]
+            path,
+            {name: key for key, name, kind in topics if kind in JOINT_STATE},
+            wanted,
+            [f"{name} ({kind})" for _, name, kind in topics],
         )
         found = connection.execute("SELECT timestamp, data FROM messages WHERE topic_id = ? ORDER BY timestamp", (topic,))
         for row, (stamp, data) in enumerate(found, 1):
@@ -216,7 +219,12 @@ def from_mcap(path: Path, wanted: str | None) -> Iterator[tuple[int, bytes]]:
         schemas = {key: schema.name for key, schema in summary.schemas.items()}
         channels = list(summary.channels.values())
         states = [c.topic for c in channels if is_joint_state(schemas.get(c.schema_id, ""), c.message_encoding)]
-        topic = the_one(path, {name: name for name in states}, wanted, [channel.topic for channel in channels])
+        topic = the_one(
+            path,
+            {name: name for name in states},
+            wanted,
+            [f"{c.topic} ({schemas.get(c.schema_id) or 'no schema'}, {c.message_encoding})" for c in channels],
+        )
         for _, _, message in reader.iter_messages(topics=[str(topic)]):
             yield message.log_time, message.data
 

@@ -75,6 +75,7 @@ def read_csv(path: Path, rows: int, repair: bool) -> Iterator[Table]:
     with opened(path) as file:
         every = lines_of(path.name, file)
         head = list(islice(every, LONGEST_PREAMBLE))
+        refuse_wide(path.name, head)
         if (plain := without_lists(head, usual_separator(head))) is not None:
             head, flattened = plain
             every = map(flattened, every)
@@ -90,6 +91,13 @@ def read_csv(path: Path, rows: int, repair: bool) -> Iterator[Table]:
             row += len(block)
         if row == 1:
             raise InputError(f"{path.name}: a header and no rows")
+
+
+def refuse_wide(file: str, head: list[str]) -> None:
+    """Raise InputError: more columns than a log has, before anything looks at them one by one."""
+    counts = (line.count(delimiter) + 1 if (delimiter := separator(line)) else len(line.split()) for line in head)
+    if rule := LOG_COLUMNS.over("number of columns", max(counts, default=0)):
+        raise InputError(f"{file}: {rule}")
 
 
 def a_row_a_time(file: str, head: list[str], every: Iterator[str]) -> tuple[list[str], Iterator[str], list[Finding]]:
@@ -149,9 +157,6 @@ def understood(file: str, head: list[str]) -> tuple[Dialect, int, list[Finding]]
         raise InputError(f"{file}: empty: a log begins with a line of column names")
     ((delimiter, _),) = Counter(separator(head[i]) for i in text or comments).most_common(1)
     first_row = next((i for i in text if is_row(cells(head[i], delimiter))), None)
-    widest = max((head[i].count(delimiter) + 1 if delimiter else len(head[i].split()) for i in text), default=0)
-    if rule := LOG_COLUMNS.over("number of columns", widest):
-        raise InputError(f"{file}: {rule}")
     header, findings = header_line(head, text, comments, first_row, delimiter), []
     start = header + 1 if header is not None else text[0]
     names = cells(head[header].lstrip("#%/ \t"), delimiter) if header is not None else bare_names(head, first_row, delimiter)

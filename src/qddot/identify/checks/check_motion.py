@@ -25,6 +25,7 @@ from qddot.thresholds import (
     MOVES,
     POSTURES,
     ROUNDED_MATTERS,
+    SLIDES,
     TORQUE_ROUNDING,
     UNCERTAIN,
     WEAKEST_PART,
@@ -46,9 +47,12 @@ def excitation(
     """The motion does not tell the base parameters apart."""
     found = []
     if motion is not None:
-        still = [name for name, reach in zip(base.parameter_set.robot.joint_names, motion.q.reach) if reach < MOVES]
-        if still:
-            found.append(Concern("joint still", f"{listed(still)} moved by less than {MOVES} rad", joints=tuple(still)))
+        slides = {joint.name for joint in base.parameter_set.robot.model.joints if joint.kind == "prismatic"}
+        reaches = dict(zip(base.parameter_set.robot.joint_names, motion.q.reach))
+        for least, unit, joints in ((MOVES, "rad", reaches.keys() - slides), (SLIDES, "m", reaches.keys() & slides)):
+            still = [name for name, reach in reaches.items() if name in joints and reach < least]
+            if still:
+                found.append(Concern("joint still", f"{listed(still)} moved by less than {least} {unit}", joints=tuple(still)))
         share, missed = 1.0, 0.0
         if left is not None:
             share = float(np.max(motion.noise / np.where(left.rms > 0, left.rms, np.inf)))

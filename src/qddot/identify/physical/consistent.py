@@ -80,6 +80,7 @@ def consistent(
     T: np.ndarray | None = None,
     constant: np.ndarray | None = None,
     gamma: float = 0.0,
+    tie: float = 0.0,
     weights: Mapping[str, float] | None = None,
     margin: float = 1e-3,
 ) -> Consistent:
@@ -93,6 +94,8 @@ def consistent(
         T, constant: (p, f) and (p,), `pi = T theta + constant`, where some are fixed or tied to others. None: all are free.
         gamma: weight of the prior against the squared residual. 0: the residual comes first, and the prior decides only what the
             data leave open: if the unconstrained estimate is consistent, its torques are unchanged.
+        tie: gamma where it is 0 and the unconstrained estimate is not consistent; 1 where torques are weighted by their noise, so
+            that no link becomes many times as heavy for less than the noise. A billionth of the squared torques at least.
         weights: link -> how many times gamma its prior counts, and `"drives"` for friction, rotors and springs; 1 if not named.
         margin: least eigenvalue of `P^-1 J`, by which a link stays away from the border of what is possible.
 
@@ -108,8 +111,8 @@ def consistent(
     True
     """
     start = time.perf_counter()
-    if gamma < 0 or not 0 < margin < 1:
-        raise InputError(f"gamma={gamma:g}, margin={margin:g}: gamma is not negative, and 0 < margin < 1")
+    if not (gamma >= 0 and tie >= 0 and 0 < margin < 1):
+        raise InputError(f"gamma={gamma:g}, tie={tie:g}, margin={margin:g}: no weight is negative, and 0 < margin < 1")
     p = len(names)
     T = np.eye(p) if T is None else T
     constant = np.zeros(p) if constant is None else constant
@@ -117,7 +120,7 @@ def consistent(
     problem = Problem.of(R, r, tuple(names), prior, T, constant, weights or {}, margin)
     theta = None
     if gamma == 0:
-        gamma = TIE * float(problem.r @ problem.r)
+        gamma = max(tie, TIE * float(problem.r @ problem.r))
         theta = problem.keeping_torques()
     if theta is None:
         theta = problem.compromise(gamma)

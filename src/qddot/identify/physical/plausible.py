@@ -15,10 +15,12 @@ import numpy as np
 from qddot.algorithms.regressor import INERTIAL
 from qddot.errors import InputError
 from qddot.identify.physical.pseudo_inertia import ten_vector
+from qddot.identify.regression.base import Base, random_motions
 from qddot.identify.regression.bodies import body_inertias
+from qddot.identify.regression.columns import Evaluator
 from qddot.identify.regression.parameter_set import ParameterSet
 from qddot.robot import Robot
-from qddot.thresholds import DENSEST, FAR_CENTRE, LINK_DENSITY, LINK_RADIUS, WEIGHT_FACTOR
+from qddot.thresholds import COLUMN_ROUNDING, DENSEST, FAR_CENTRE, LINK_DENSITY, LINK_RADIUS, WEIGHT_FACTOR
 
 
 class Extent(NamedTuple):
@@ -94,6 +96,28 @@ def filled_in(parameter_set: ParameterSet, R: np.ndarray, r: np.ndarray) -> np.n
     size = np.where(size > 0, size, 1.0)
     density = float((np.linalg.lstsq(X / size, r - R[:, links] @ theta[links], rcond=1e-9)[0] / size)[0])
     return theta + more * (density if 0 < density < DENSEST else LINK_DENSITY)
+
+
+def keeping_load(base: Base, R: np.ndarray, r: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The problem `|R theta - r|` with equations for the load by which friction grows, as far as torques leave it open: that of the
+    fit. The weight of a vertical slider looks like an offset, for one, but friction grows with the weight alone."""
+    parameter_set = base.parameter_set
+    if parameter_set.carried is None:
+        return R, r
+    evaluator = Evaluator(parameter_set)
+    load = evaluator.load_columns(*random_motions(parameter_set, 2 * len(base.K.T) // parameter_set.robot.nv + 50))
+    load = load.reshape(-1, load.shape[-1]) @ parameter_set.T
+    size = np.linalg.norm(load, axis=0) + np.linalg.norm(R, axis=0)
+    size = np.where(size > 0, size, 1.0)
+    K = base.K / size
+    _, s, Vt = np.linalg.svd(load / size - load / size @ np.linalg.pinv(K) @ K, full_matrices=False)
+    rows = Vt[s > COLUMN_ROUNDING * np.linalg.norm(load / size)] * size
+    if not len(rows):
+        return R, r
+    carried = np.linalg.lstsq(parameter_set.T, parameter_set.carried - parameter_set.constant, rcond=None)[0]
+    wanted = rows @ carried
+    weight = np.linalg.norm(r) / (np.linalg.norm(wanted) or 1.0)  # they count as much as all torques
+    return np.vstack([R, weight * rows]), np.append(r, weight * wanted)
 
 
 def weighing(

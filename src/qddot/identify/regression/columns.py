@@ -52,6 +52,15 @@ class Evaluator:
             load += parameter_set.robot.spring_torque(motion.q, threads=1)
         return load
 
+    def load_columns(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
+        """What each parameter pi (P,) adds to the load (N, nv, P), springs of the robot left out."""
+        motion = Motion(q, qd, qdd, np.zeros((0, q.shape[1])))
+        found = np.zeros((*q.shape, self.links + len(self.parameter_set.terms)))
+        found[..., : self.links] = self.bare.regressor(q, qd, qdd, threads=1)
+        for j, k, column in self.rotors:
+            found[:, j, k] = column(motion)
+        return found
+
 
 class Moved(NamedTuple):
     """The columns for one motion; `Y` (N, nv, links) are those of the links."""

@@ -32,7 +32,7 @@ class Estimate:
         theta: (r,).
         sigma: noise of each joint's torque (nv,), N m.
         classical: covariance (r, r) if all samples erred independently.
-        sandwich: covariance (r, r) from the blocks.
+        sandwich: covariance (r, r) from the blocks, and from the priors.
         unseen: torque error of each joint (nv,), rms in N m, in blocks that took no part in the estimate that predicts them.
         blocks: number of them.
         samples: rows of the joint that rests least.
@@ -214,6 +214,7 @@ def assessed(factors: Factors, method: str, theta: np.ndarray, sigma: np.ndarray
     B = len(blocks)
     spread = moved - moved.mean(axis=0) if B > 1 else moved
     alike = memory(spread @ Vt.T * s)
+    prior = inverse @ (X[rows:] / scale).T  # whose errors are as large as they are said to be
     outer = np.outer(scale, scale)
     return Estimate(
         base=base,
@@ -221,7 +222,7 @@ def assessed(factors: Factors, method: str, theta: np.ndarray, sigma: np.ndarray
         theta=theta,
         sigma=sigma,
         classical=inverse / outer,
-        sandwich=alike * (B - 1) / B * spread.T @ spread / outer if B > 1 else np.full_like(inverse, np.nan),
+        sandwich=(alike * (B - 1) / B * spread.T @ spread + prior @ prior.T) / outer if B > 1 else np.full_like(inverse, np.nan),
         unseen=np.sqrt(unseen / np.maximum(count, 1)) * sigma,
         blocks=B,
         samples=int(count.max()),

@@ -14,7 +14,7 @@ from qddot.identify.regression.residuals import residuals
 from qddot.identify.report.tables import states
 from qddot.logs.spectrum import densities, noise_floor
 from qddot.model.friction import NAMES
-from qddot.pictures.look import beside, color, looking_so, one, panels, units
+from qddot.pictures.look import beside, color, looking_so, one, panels
 
 if TYPE_CHECKING:
     from qddot.identify.fit import Fit
@@ -64,8 +64,9 @@ class Shown:
     def __init__(self, fit: Fit) -> None:
         self.fit, self.log = fit, fit.judged
         self.where = "training" if fit.validation is None else "validation"
-        mechanism = fit.parameter_set.robot.model.mechanism
-        self.torque, self.speed = units(mechanism, "N m", "N"), units(mechanism, "rad/s", "m/s")
+        turns = [c.parts[0].angle for c in fit.parameter_set.robot.model.mechanism.coordinates]
+        self.torque = ["N m" if turning else "N" for turning in turns]
+        self.speed = ["rad/s" if turning else "m/s" for turning in turns]
 
     @cached_property
     def left(self) -> Any:
@@ -108,13 +109,13 @@ def torque_panel(shown: Shown, ax: Any, j: int) -> None:
     left, some = shown.left, shown.some
     ax.plot(left.t_filtered[some], left.filtered_measured[some, j], color=color("measured"), lw=1.8, label="measured")
     ax.plot(left.t_filtered[some], left.filtered_predicted[some, j], color=color("predicted"), lw=0.8, label="predicted")
-    ax.set_ylabel(f"[{shown.torque}]")
+    ax.set_ylabel(f"[{shown.torque[j]}]")
 
 
 def residual_panel(shown: Shown, ax: Any, j: int) -> None:
     left, some = shown.left, shown.some
     ax.plot(left.t_filtered[some], left.filtered[some, j], color=color("friction"), lw=0.7, label="measured less predicted")
-    ax.set_ylabel(f"[{shown.torque}]")
+    ax.set_ylabel(f"[{shown.torque[j]}]")
 
 
 def spectrum_panel(shown: Shown, ax: Any, j: int) -> None:
@@ -128,7 +129,7 @@ def spectrum_panel(shown: Shown, ax: Any, j: int) -> None:
     if floor > 0:
         ax.axhline(floor, color=color("faint"), lw=0.8, ls=":", label="white noise")
     ax.axvline(shown.log.cutoff, color=color("inertial"), lw=0.8, ls="--", label="cut-off")
-    ax.set_ylabel(f"[{shown.torque} / √Hz]")
+    ax.set_ylabel(f"[{shown.torque[j]} / √Hz]")
 
 
 def friction_panel(shown: Shown, ax: Any, j: int) -> None:
@@ -157,8 +158,8 @@ def friction_panel(shown: Shown, ax: Any, j: int) -> None:
         lw=1.6,
         label="friction found",
     )
-    ax.set_ylabel(f"[{shown.torque}]")
-    ax.set_xlabel(f"speed [{shown.speed}]")
+    ax.set_ylabel(f"[{shown.torque[j]}]")
+    ax.set_xlabel(f"speed [{shown.speed[j]}]")
 
 
 Panel = Callable[[Shown, Any, int], None]
