@@ -136,6 +136,11 @@ class Derivation:
         figure: the robot with its frames; None where there is nothing to draw.
         tree: links, joints, drives and loops; None of a chain that has only links and joints.
         drawn: random values that open symbols had in the checks.
+
+    >>> derivation = qddot.load("point_mass_2r", symbolic=True).derive()
+    >>> print(derivation.checks[0].what)
+    Poses of all links
+    >>> path = derivation.save("derivation.html")  # the text of .html(); .markdown() and .latex() give the others
     """
 
     robot: str
