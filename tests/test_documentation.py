@@ -180,7 +180,7 @@ def test_every_public_name_has_an_example():
     assert not missing
 
 
-ELSEWHERE = set("Any Axes Callable Expr Fraction Function Iterator Mapping None Path Self Sequence Symbol".split())
+ELSEWHERE = {"Any", "Axes", "Callable", "Expr", "Fraction", "Function", "Iterator", "Mapping", "None", "Path", "Self", "Symbol"}
 ALGEBRA = {"Mat", "PseudoInertia", "RigidInertia", "Scalar", "Transform", "Vec"}  # tuples of numbers or expressions
 
 

@@ -42,6 +42,11 @@ def say(template: str, **names: Any) -> Prose:
     return tuple(Math(x) if i % 2 else x.format(**names) for i, x in enumerate(parts) if x)
 
 
+def paragraph(sentence: str, **names: Any) -> list[Prose]:
+    """One paragraph, with which prose begins or goes on: see `say`."""
+    return [say(sentence, **names)]
+
+
 @dataclass(frozen=True)
 class Writing:
     """How a derivation is written down: see `Robot.derive`."""
