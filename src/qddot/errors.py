@@ -317,15 +317,15 @@ class RankWarning(UserWarning):
     """
 
 
-def as_written(value: object, most: int = 80) -> str:
-    """A value as Python writes it, cut to so many characters: what an error says of it, whatever it is.
+def as_written(value: object) -> str:
+    """A value as Python writes it, cut to 80 characters: what an error says of it, whatever it is.
 
     >>> from qddot.errors import as_written
     >>> as_written([1.5, "two"]), as_written(10**5000)
     ("[1.5, 'two']", 'a whole number of thousands of digits')
     """
     try:
-        return repr(value)[:most]
+        return repr(value)[:80]
     except ValueError:  # Python does not write whole numbers beyond 4,300 digits
         return "a whole number of thousands of digits"
 

@@ -50,6 +50,8 @@ class NewtonEulerBlocks(NamedTuple):
     True
     >>> np.allclose(blocks.tau(qdd), robot.inverse_dynamics(q, qd, qdd))
     True
+    >>> blocks.Vdot(qdd).shape, blocks.F(qdd).shape  # six rows a body
+    ((12,), (12,))
     """
 
     A: np.ndarray

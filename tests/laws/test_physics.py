@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from qddot.algorithms import coriolis, energy, forward_dynamics, inverse_dynamics, regressor
 from qddot.algorithms.drives import friction_torque
 from qddot.algorithms.mass_matrix import mass_matrix
-from qddot.algorithms.stacked import stacked_newton_euler
+from qddot.algorithms.stacked import multiplied_out, newton_euler_blocks
 from qddot.model.description import Joint, Link
 from qddot.model.drive import Drive
 from qddot.model.field import Floats
@@ -109,7 +109,7 @@ def test_gravity_torque_is_the_gradient_of_potential_energy(seed):
 @given(seeds)
 def test_newton_euler_stacked_agrees_with_the_recursions(seed):
     s = State(seed, joints=4, mimic=0.3)
-    stacked = stacked_newton_euler(s.model, list(s.q), list(s.qd))
+    stacked = multiplied_out(newton_euler_blocks(s.model, list(s.q), list(s.qd)))
     C = s(coriolis.coriolis_matrix, s.q, s.qd)
     expected = (
         s(mass_matrix, s.q),

@@ -14,7 +14,7 @@ from numpy.testing import assert_allclose
 import qddot
 from qddot.algorithms import coriolis
 from qddot.algorithms.kinematics import world_columns, world_poses
-from qddot.algorithms.stacked import stacked_newton_euler
+from qddot.algorithms.stacked import multiplied_out, newton_euler_blocks
 from qddot.errors import InputError, UnboundSymbolError, UnknownNameError
 from qddot.symbolic.equations import Equations
 from tests.symbolic.samples import assert_agrees, every_letter, random_arm
@@ -69,7 +69,7 @@ def test_every_route_gives_the_same_polynomials(joints, parameters, branched):
     for case in range(2):
         E = Equations(random_arm(np.random.default_rng([case, joints]), joints, branched), parameters)
         a = E.alphabet
-        stacked = stacked_newton_euler(E.lifted, a.q, a.qd)
+        stacked = multiplied_out(newton_euler_blocks(E.lifted, a.q, a.qd))
         assert same(E.M, stacked.M)
         assert same(E.c, stacked.c)
         assert same(E.g, stacked.g)

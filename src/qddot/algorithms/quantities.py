@@ -29,7 +29,7 @@ from qddot.algorithms import (
 from qddot.algorithms.drives import friction_torque, spring_torque
 from qddot.algorithms.mass_matrix import mass_matrix
 from qddot.algorithms.regressor import regressor
-from qddot.algorithms.stacked import newton_euler_blocks, stacked_newton_euler
+from qddot.algorithms.stacked import multiplied_out, newton_euler_blocks
 from qddot.algorithms.torque_rates import torque_rates
 from qddot.errors import InputError
 from qddot.model.model import LiftedModel
@@ -129,7 +129,7 @@ def momentum(model: LiftedModel, q, qd):
 
 
 def stacked(model: LiftedModel, q, qd):
-    return tuple(part.tolist() for part in stacked_newton_euler(model, q, qd))
+    return tuple(part.tolist() for part in multiplied_out(newton_euler_blocks(model, q, qd)))
 
 
 def blocks(model: LiftedModel, q, qd):

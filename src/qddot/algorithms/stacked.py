@@ -65,11 +65,6 @@ def newton_euler_blocks(model: LiftedModel, q: Scalars, qd: Scalars) -> Blocks:
     return Blocks(A, L, W, G, ad_Aqd, ad_V, V, base)
 
 
-def stacked_newton_euler(model: LiftedModel, q: Scalars, qd: Scalars) -> Stacked:
-    """M, c, g and Mdot in one go."""
-    return multiplied_out(newton_euler_blocks(model, q, qd))
-
-
 def multiplied_out(blocks: Blocks) -> Stacked:
     A, L, W, G, ad_Aqd, ad_V, V, base = blocks
     LA = L @ A

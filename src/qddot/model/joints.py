@@ -3,7 +3,7 @@
 A body's frame sits on its joint with z along the axis, so there is one hinge, one slider and one screw. The motion subspace of
 each type is constant in the body frame. Quaternions are `wxyz` and unit.
 
-A new joint type is one class here and its name in `KINDS`.
+What else a new joint type takes stands in docs/architecture.md.
 """
 
 from __future__ import annotations

@@ -177,7 +177,8 @@ def chain_of(joint: Joint, parent: int, at: Transform, index: int) -> list[Body]
     turned = Transform(axis, Vec())
     link = snapped(turned.inverse @ joint.tip)
     if joint.kind != "planar":
-        kind = {"prismatic": Prismatic(), "helical": Helical(joint.pitch)}.get(joint.kind, Revolute())
+        hinge = Revolute()
+        kind = {"revolute": hinge, "continuous": hinge, "prismatic": Prismatic(), "helical": Helical(joint.pitch)}[joint.kind]
         return [Body(index, joint.child, joint.name, parent, snapped(at @ turned), kind, link)]
     along_x, along_y = Transform(z_onto(X), Vec()), Transform(z_onto(Y), Vec())
     steps = [at @ turned @ along_x, along_x.inverse @ along_y, along_y.inverse]

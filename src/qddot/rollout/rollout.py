@@ -338,7 +338,7 @@ class Rollout:
         kernel = self.evaluate.kernels.compiled((controls, runtime, dtype.char), make, dtype)
         state = {"q": wide(start.q), "qd": wide(start.qd)}
         if self.method == "variational":
-            state["p"] = self.momentum(state["q"], state["qd"], start.rest)
+            state["p"] = self.robot._evaluate("generalized_momentum", {**state, **start.rest}, {"dtype": dtype})
         rest = {name: wide(x) for name, x in start.rest.items()}
         shape = (start.count // start.every + 1, *start.batch)
         found = States(*(np.empty((*shape, state[name].shape[-1]), dtype) for name in ("q", "qd")))
@@ -397,6 +397,3 @@ class Rollout:
         elif self.contacts:
             what = "the impulse of every contact"
         return ConvergenceError(f"{what} was not found in as many rounds as are compiled: take a smaller step, or use simulate")
-
-    def momentum(self, q: np.ndarray, qd: np.ndarray, rest: dict[str, np.ndarray]) -> np.ndarray:
-        return self.robot._evaluate("generalized_momentum", {"q": q, "qd": qd, **rest}, {"dtype": q.dtype})

@@ -17,7 +17,7 @@ import numpy as np
 
 from qddot.arguments import names
 from qddot.errors import InputError, SingularityError, unknown_name
-from qddot.symbolic.exact.minors import adjugate, bordered_inverse, rank_of
+from qddot.symbolic.exact.minors import adjugate, bordered_inverse, independent_columns
 from qddot.symbolic.exact.ratio import divide
 from qddot.symbolic.form import Form
 
@@ -64,7 +64,7 @@ def task_space(equations: Equations, frame: str | None, rows: Sequence[str] | No
         raise InputError(f"{len(rows)} rows ({', '.join(rows)}) of a robot with {n} joints: choose at most {n} with rows=")
     if n > MAX_JOINTS:
         raise InputError(f"closed forms in task space are for at most {MAX_JOINTS} joints, this robot has {n}: they grow too long")
-    rank = rank_of(J.entries)
+    rank = len(independent_columns(J.entries))  # at almost every q
     if rank < len(rows):
         raise SingularityError(
             f"the rows {', '.join(rows)} of the Jacobian of {frame!r} have rank {rank} at every q, not {len(rows)}"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qddot.errors import InputError
-from qddot.symbolic.derivation.steps import Check, Derivation, DerivationError, Equation, Prose, Step, Writing, say
+from qddot.symbolic.derivation.steps import Check, Derivation, DerivationError, Equation, Prose, Step, Writing, paragraph, say
 from qddot.symbolic.derivation.subject import compared
 from qddot.symbolic.derivation.vocabulary import check_notation
 from qddot.symbolic.form import Form
@@ -52,17 +52,19 @@ class Steps:
     def energies(self) -> Step:
         eq = self.eq
         names = ", ".join(self.system.joint_names)
-        prose = [say("The coordinates $q$ are the system's own: {names}. Its kinetic and potential energy are given.", names=names)]
+        prose = paragraph(
+            "The coordinates $q$ are the system's own: {names}. Its kinetic and potential energy are given.", names=names
+        )
         equations = [
             Equation("T", "", eq.kinetic_energy, role="inertial"),
             Equation("V", "", eq.potential_energy, role="gravity"),
             Equation(r"\mathcal{L}", "T - V", eq.lagrangian),
         ]
         if eq.dissipation:
-            prose.append(say("Friction takes twice Rayleigh's function $D$ of the power."))
+            prose += paragraph("Friction takes twice Rayleigh's function $D$ of the power.")
             equations.append(Equation("D", "", eq.dissipation, role="friction"))
         if eq.generalized_forces:
-            prose.append(say("Besides the forces $\\tau$ along the coordinates there act the generalised forces $Q$."))
+            prose += paragraph("Besides the forces $\\tau$ along the coordinates there act the generalised forces $Q$.")
             equations.append(Equation("Q", "", eq.generalized_forces, "Q_{@}"))
         checks = [
             self.check("The kinetic energy", eq.kinetic_energy, lambda q, qd, _: self.numeric.kinetic_energy(q, qd)),
@@ -72,7 +74,7 @@ class Steps:
 
     def momenta(self) -> Step:
         p = self.eq.generalized_momentum
-        prose = [say("To each coordinate belongs a momentum, the derivative of $\\mathcal{L}$ with respect to its rate.")]
+        prose = paragraph("To each coordinate belongs a momentum, the derivative of $\\mathcal{L}$ with respect to its rate.")
         equation = Equation("p", r"\partial \mathcal{L} / \partial \dot q", p, "p_{@}")
         check = self.check("The momenta", p, lambda q, qd, _: self.numeric.generalized_momentum(q, qd))
         return Step("The momenta", prose, [equation], [check])
@@ -104,12 +106,10 @@ class Steps:
 
     def together(self) -> Step:
         eq = self.eq
-        prose = [
-            say(
-                "Ordered by what they are made of, accelerations, velocities and positions, the rows are "
-                "$\\tau = M(q) \\ddot q + c(q, \\dot q) + g(q)$ and friction."
-            )
-        ]
+        prose = paragraph(
+            "Ordered by what they are made of, accelerations, velocities and positions, the rows are "
+            "$\\tau = M(q) \\ddot q + c(q, \\dot q) + g(q)$ and friction."
+        )
         equations = [
             Equation("M", r"\partial^2 T / \partial \dot q^2", eq.mass_matrix, "M_{@}", "inertial"),
             Equation("c", "", eq.coriolis_torque, "c_{@}", "coriolis"),

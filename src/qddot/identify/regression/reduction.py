@@ -63,7 +63,7 @@ class Factors:
     def __repr__(self) -> str:
         return f"Factors of {len(self.columns)} joints, {self.counts.sum()} samples in {len(self.R)} blocks"
 
-    def merged(self, blocks: Iterable[int]) -> Triangles:
+    def merged(self, blocks: Iterable[int]) -> list[np.ndarray]:
         """The factors of several blocks together."""
         return tree([self.R[k] for k in blocks])
 

@@ -196,11 +196,6 @@ def structure(rms: np.ndarray, floor: np.ndarray) -> np.ndarray:
     return np.sqrt(np.maximum(rms**2 - floor**2, 0.0))
 
 
-def some_of(x: np.ndarray) -> np.ndarray:
-    """Samples of a signal (N, ...), as many as tell a median."""
-    return x[:: max(1, len(x) // MEDIAN_SAMPLES)]
-
-
 def outlying(x: np.ndarray) -> np.ndarray:
     """Which inner samples of a signal, by their number, are farther from the median of three than eight deviations: those of all
     steps, or of the steps about, where these are larger."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,7 +27,6 @@ from qddot.symbolic.analysis.linearity import (
     echelon,
     parameter,
     regressor,
-    standard_parameters,
 )
 from qddot.symbolic.analysis.reasons import Reasons
 from qddot.symbolic.exact.ratio import Ratio, quotient
@@ -88,7 +88,7 @@ def base_parameters(equations: Equations) -> BaseParameters:
     others = dict(rest.others)
     for place, row in moved.items():
         others[order[place]] = expressed({order[k]: -x for k, x in enumerate(row) if k != place and x != 0}, rest)
-    values = [equations.lift(x) for _, x in standard_parameters(equations.lifted)]
+    values = [equations.lift(x) for _, x in standard.named_parameters(equations.lifted)]
     reasons = Reasons(equations, found.names, inward={order[place] for place in moved})
     return assembled(found, sorted(rest.independent), others, with_letters(equations, found.names), (equations, values), reasons)
 
@@ -145,7 +145,7 @@ def expressed(combination: Mapping[int, Any], rest: Dependences) -> dict[int, An
 def preference(model: LiftedModel) -> list[int]:
     """The columns of the regressor, link by link and then the drives, in the order in which they shall be kept."""
     links = sum(body.is_link for body in model.bodies)
-    total = len(standard_parameters(model))
+    total = len(standard.named_parameters(model))
     inside = [standard.INERTIAL.index(kind) for kind in PREFERRED]
     return [10 * link + k for link in range(links) for k in inside] + list(range(10 * links, total))
 
@@ -161,12 +161,11 @@ def null_vectors(equations: Equations, order: Sequence[int]) -> Iterator[list[An
             moved = map_scalars(int, split(body, unit)[1])
             if moved == PseudoInertia():
                 continue
-            change: list[Any] = [0] * len(order)
-            fill(change, starts[body.index], numbers(body.link.inverse, moved))
+            change = dict(zip(count(starts[body.index]), numbers(body.link.inverse, moved)))
             if body.parent != WORLD:
                 seen = model.bodies[body.parent].link.inverse @ body.placement
-                fill(change, starts[body.parent], [-x for x in numbers(seen, moved)])
-            yield [equations.lift(change[j]) if change[j] != 0 else 0 for j in order]
+                change |= zip(count(starts[body.parent]), (-x for x in numbers(seen, moved)))
+            yield [equations.lift(change[j]) if change.get(j, 0) != 0 else 0 for j in order]
 
 
 def unit_moments() -> Iterator[PseudoInertia]:
@@ -182,10 +181,6 @@ def numbers(seen: Transform, moments: PseudoInertia) -> list[Any]:
     return [m, *h, *upper(I)]
 
 
-def fill(row: list[Any], start: int, values: Sequence[Any]) -> None:
-    row[start : start + len(values)] = values
-
-
 # letters for parameters -------------------------------------------------------------------------------------------------------
 
 
@@ -198,7 +193,7 @@ def with_letters(equations: Equations, names: Sequence[str]) -> tuple[Equations,
     written.alphabet.ring = ring
     letters = ring.letters[len(old.letters) :]
     written.alphabet.parameters = {**equations.alphabet.parameters, **dict(zip(names, letters))}
-    written.values = {**equations.values, **dict(standard_parameters(equations.lifted))}
+    written.values = {**equations.values, **dict(standard.named_parameters(equations.lifted))}
     written._coriolis = {}
     written.__dict__["parameters"] = (*equations.parameters, *names)
     return written, letters

@@ -17,7 +17,6 @@ from flint import nmod_mat
 from qddot.algorithms import regressor as standard
 from qddot.arguments import names as as_names
 from qddot.errors import InputError, QddotError, unknown_name
-from qddot.model.model import LiftedModel
 from qddot.symbolic.exact.ratio import Ratio, quotient
 from qddot.symbolic.exact.ring import Generator, Poly, Ring
 from qddot.symbolic.form import Form
@@ -50,7 +49,7 @@ def regressor(equations: Equations, names: Sequence[str] | None = None) -> Regre
         a = equations.alphabet
         if a.loads:
             _ = equations.load_torque  # so that the sign of a load is known
-        titles = tuple(name for name, _ in standard_parameters(equations.lifted))
+        titles = tuple(name for name, _ in standard.named_parameters(equations.lifted))
         Y = np.array(standard.regressor(equations.lifted, a.q, a.qd, a.qdd), dtype=object).reshape(equations.nv, len(titles))
         return Regressor(Form(equations, Y, "regressor"), Form(equations, [0] * equations.nv), titles)
     names = as_names("parameters", names)
@@ -68,11 +67,6 @@ def regressor(equations: Equations, names: Sequence[str] | None = None) -> Regre
     Y = Y.reshape(equations.nv, len(letters))
     remainder = [quotient(p.coefficients(letters).get((0,) * len(letters), 0), bottom) for p, bottom in fractions]
     return Regressor(Form(equations, Y, "regressor"), Form(equations, remainder), tuple(names))
-
-
-def standard_parameters(model: LiftedModel) -> list[tuple[str, Any]]:
-    """Names and values of what the standard regressor multiplies."""
-    return standard.named_parameters(model)
 
 
 def parameter(equations: Equations, name: str) -> int:

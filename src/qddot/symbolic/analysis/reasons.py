@@ -16,7 +16,6 @@ from qddot.model.joints import Prismatic, Revolute, Rotor, Spherical
 from qddot.model.lower import WORLD
 from qddot.model.model import LiftedModel
 from qddot.model.spatial import Vec
-from qddot.symbolic.analysis.linearity import standard_parameters
 from qddot.symbolic.exact.ring import Poly
 
 if TYPE_CHECKING:
@@ -42,7 +41,7 @@ class Reasons:
         self.bodies = equations.lifted.bodies
         parts = standard_parts(equations.lifted)
         if letters is not None:
-            values = [value for _, value in standard_parameters(equations.lifted)]
+            values = [value for _, value in standard.named_parameters(equations.lifted)]
             holds = lambda x, i: isinstance(x, Poly) and i in x.letters()  # noqa: E731
             self.parts = [[part for part, x in zip(parts, values) if holds(x, i)] for i in letters]
         else:
@@ -150,7 +149,7 @@ def standard_parts(model: LiftedModel) -> list[tuple[int, str]]:
     """(body, kind) of each standard parameter, such as (2, `Ixx`), in the order of the regressor's columns."""
     inertial = [(body.index, kind) for body in model.bodies if body.is_link for kind in standard.INERTIAL]
     driven = {body.drive_name: body.index for body in model.bodies}
-    names = [name.rpartition(".") for name, _ in standard_parameters(model)]
+    names = [name.rpartition(".") for name, _ in standard.named_parameters(model)]
     return inertial + [(driven[joint], kind) for joint, _, kind in names[len(inertial) :]]
 
 

@@ -12,7 +12,7 @@ from qddot.constraints.constraint import Constraint
 from qddot.constraints.open import Valued
 from qddot.errors import InputError
 from qddot.symbolic.constrained import LARGEST, Constrained, constrained
-from qddot.symbolic.derivation.steps import Check, DerivationError, Equation, Math, Prose, Step, say
+from qddot.symbolic.derivation.steps import Check, DerivationError, Equation, Math, Prose, Step, paragraph, say
 from qddot.symbolic.derivation.subject import SHORT, State, Subject, compared
 from qddot.symbolic.derivation.vocabulary import PROJECTION
 from qddot.symbolic.form import Form
@@ -54,25 +54,21 @@ class Steps:
         prose: list[Prose] = []
         equations = []
         if found.residual.entries.size:
-            prose.append(
-                say(
-                    "The constraints of position are written so that they are zero, $\\phi(q) = 0$. They stay zero, so their rate "
-                    "is zero, too, and by the chain rule that is $A(q) \\dot q$ with $A = \\partial \\phi / \\partial q$."
-                )
+            prose += paragraph(
+                "The constraints of position are written so that they are zero, $\\phi(q) = 0$. They stay zero, so their rate "
+                "is zero, too, and by the chain rule that is $A(q) \\dot q$ with $A = \\partial \\phi / \\partial q$."
             )
             equations.append(Equation(r"\phi(q)", "", found.residual, r"\phi_{@}"))
         if len(found.residual) < self.k:
-            prose.append(
-                say(
-                    "A constraint of velocities says how the velocities that it allows are related, and is linear in them: "
-                    "$A(q) \\dot q = 0$, where $A$ holds what multiplies each rate. No function of positions need have this rate."
-                )
+            prose += paragraph(
+                "A constraint of velocities says how the velocities that it allows are related, and is linear in them: "
+                "$A(q) \\dot q = 0$, where $A$ holds what multiplies each rate. No function of positions need have this rate."
             )
         if self.drawn:
             values = ", ".join(f"{name} = {value:g}" for name, value in self.drawn.items())
-            prose.append(say("The constraints have symbols of their own; in the checks {values}.", values=values))
-        prose.append(
-            say("Accelerations must keep them as well: $A \\ddot q + \\dot A \\dot q = 0$, which brings in the rate of $A$.")
+            prose += paragraph("The constraints have symbols of their own; in the checks {values}.", values=values)
+        prose += paragraph(
+            "Accelerations must keep them as well: $A \\ddot q + \\dot A \\dot q = 0$, which brings in the rate of $A$."
         )
         equations += [
             Equation("A", r"\partial \phi / \partial q" if len(found.residual) == self.k else "", found.A, "A_{@}"),

@@ -44,6 +44,11 @@ class Document(NamedTuple):
     sections: list[Section]
 
 
+def printable(words: str) -> str:
+    """Words without what no document shows, and XML does not allow."""
+    return "".join(x if x.isprintable() else " " for x in words)
+
+
 def compose(derivation: Derivation) -> Document:
     """The derivation, ready to be set in any format."""
     writer = Writer(derivation)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from html import escape
 
+from qddot.symbolic.derivation.document import printable
 from qddot.symbolic.derivation.figure import WIDTH, Disc, Figure, Label, Path
 
 HEAD = "M0,0 L7,3 L0,6"
@@ -20,7 +21,7 @@ def svg(figure: Figure, math: Callable[[str], str]) -> str:
     )
     shapes = "".join(drawn(shape, figure.height, math) for shape in figure.shapes)
     box = f'viewBox="0 0 {WIDTH:g} {figure.height:g}" width="{WIDTH:g}" height="{figure.height:g}"'
-    caption = escape("".join(x if x.isprintable() else " " for x in figure.caption))
+    caption = escape(printable(figure.caption))
     picture = f'<svg xmlns="http://www.w3.org/2000/svg" class="arm" {box}><defs>{markers}</defs>{shapes}</svg>'
     return f"<figure>{picture}<figcaption>{caption}</figcaption></figure>"
 

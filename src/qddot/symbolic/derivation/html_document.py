@@ -6,7 +6,7 @@ import re
 from html import escape
 
 from qddot.assets import math_font_css, style_sheet
-from qddot.symbolic.derivation.document import TREE, Display, Section
+from qddot.symbolic.derivation.document import TREE, Display, Section, printable
 from qddot.symbolic.derivation.figure_svg import svg
 from qddot.symbolic.derivation.layout import Line
 from qddot.symbolic.derivation.mathml import mathml
@@ -80,4 +80,4 @@ def math(latex: str) -> str:
 
 def shown(words: str) -> str:
     """Escaped; what XML does not allow at all is left out."""
-    return escape("".join(x if x.isprintable() else " " for x in words))
+    return escape(printable(words))

@@ -8,9 +8,9 @@ import numpy as np
 
 from qddot.algorithms.kinematics import path_to_root
 from qddot.model.spatial import Vec, rotate, skew
-from qddot.symbolic.derivation.kinematics import frames, heavy_links, inertias, point_name, positions
+from qddot.symbolic.derivation.kinematics import frames, inertias, point_name, positions
 from qddot.symbolic.derivation.shafts import kernel_twists, spin_column, spins_step
-from qddot.symbolic.derivation.steps import Equation, Math, Prose, Step, say
+from qddot.symbolic.derivation.steps import Equation, Math, Prose, Step, paragraph, say
 from qddot.symbolic.derivation.subject import KERNELS, SHORT, LinkData, State, Subject
 from qddot.symbolic.derivation.terms import CHRISTOFFEL, EXPECTED, Terms, drive_equations
 
@@ -24,10 +24,10 @@ def jacobian(s: Subject) -> list[Step]:
     s.needs_coordinates("jacobian")
     pairs = {x.number: jacobians(s, x) for x in s.links}
     spins = [spin_column(s, x, pairs[x.parent][1] if x.parent else np.zeros((3, s.nv))) for x in s.shafts]
-    shares = {x.number: share(x, *pairs[x.number]) for x in heavy_links(s)}
+    shares = {x.number: share(x, *pairs[x.number]) for x in s.heavy}
     shares |= {x.number: np.outer(spin, spin) * x.moment for x, spin in zip(s.shafts, spins)}
     M = sum(shares.values(), np.diag(s.armature).astype(object))
-    g = sum((weight(s, x, *pairs[x.number]) for x in heavy_links(s)), np.zeros(s.nv, dtype=int).astype(object))
+    g = sum((weight(s, x, *pairs[x.number]) for x in s.heavy), np.zeros(s.nv, dtype=int).astype(object))
     terms = Terms(s, M, g)
     return [
         dimensions(s),
@@ -74,16 +74,14 @@ def weight(s: Subject, x: LinkData, Jv: np.ndarray, Jw: np.ndarray) -> np.ndarra
 
 def dimensions(s: Subject) -> Step:
     n = s.nv
-    prose = [
-        say(
-            "With {n} coordinates $q$, their rates $\\dot q$ and accelerations $\\ddot q$ are vectors of as many numbers, and "
-            "so are the joint forces $\\tau$, the forces $c(q, \\dot q)$ of the velocities and $g(q)$ of gravity. "
-            "$[\\dot q_j^2]$ is the vector of all squares of rates, $[\\dot q_j \\dot q_k]$ that of all products of two different "
-            "ones, $j < k$. $Q(q)$ and $B(q)$ are made of the same Christoffel symbols as the Coriolis matrix $C(q, \\dot q)$, "
-            "with which $c = C \\dot q$: what multiplies squares, and what multiplies products.",
-            n=n,
-        )
-    ]
+    prose = paragraph(
+        "With {n} coordinates $q$, their rates $\\dot q$ and accelerations $\\ddot q$ are vectors of as many numbers, and "
+        "so are the joint forces $\\tau$, the forces $c(q, \\dot q)$ of the velocities and $g(q)$ of gravity. "
+        "$[\\dot q_j^2]$ is the vector of all squares of rates, $[\\dot q_j \\dot q_k]$ that of all products of two different "
+        "ones, $j < k$. $Q(q)$ and $B(q)$ are made of the same Christoffel symbols as the Coriolis matrix $C(q, \\dot q)$, "
+        "with which $c = C \\dot q$: what multiplies squares, and what multiplies products.",
+        n=n,
+    )
     equations = [
         Equation(r"\tau", r"M(q) \, \ddot q + c(q, \dot q) + g(q)"),
         Equation(r"c(q, \dot q)", r"Q(q) \, [\dot q_j^2] + B(q) \, [\dot q_j \dot q_k]"),
@@ -104,26 +102,24 @@ def total(s: Subject, at: State) -> np.ndarray:
 
 
 def jacobian_step(s: Subject, pairs: dict[int, tuple[np.ndarray, np.ndarray]]) -> Step:
-    prose = [
-        say(
-            "Column $j$ of $J_{vi}$ is the derivative of the position of the centre of mass of link $i$ with respect to $q_j$. "
-            "Column $j$ of $J_{\\omega i}$ is the axis of joint $j$ if that joint turns the link, and zero if it slides it or "
-            "does not carry it."
-        )
-    ]
+    prose = paragraph(
+        "Column $j$ of $J_{vi}$ is the derivative of the position of the centre of mass of link $i$ with respect to $q_j$. "
+        "Column $j$ of $J_{\\omega i}$ is the axis of joint $j$ if that joint turns the link, and zero if it slides it or "
+        "does not carry it."
+    )
     equations = []
-    for x in heavy_links(s):
+    for x in s.heavy:
         Jv, Jw = pairs[x.number]
         i = x.number
         names = rf"J_{{v{i}}}", rf"J_{{\omega {i}}}"
         formula = rf"\frac{{\partial {point_name(x)}}}{{\partial q}}"
-        equations.append(Equation(names[0], formula, s.form(Jv) if s.is_short(Jv) else None, f"({names[0]})_{{@}}"))
+        equations.append(Equation(names[0], formula, s.short_form(Jv), f"({names[0]})_{{@}}"))
         columns = r"\begin{bmatrix} \hat z_1 & \cdots & \hat z_n \end{bmatrix}"
         turned = s.is_short(Jw)
         equations.append(Equation(names[1], "" if turned else columns, s.form(Jw) if turned else None, f"({names[1]})_{{@}}"))
     if not s.is_short(*(J for pair in pairs.values() for J in pair)):
-        prose.append(
-            say("Jacobians whose entries are long are left as derivatives, and as columns of axes, turned into the world.")
+        prose += paragraph(
+            "Jacobians whose entries are long are left as derivatives, and as columns of axes, turned into the world."
         )
     seen = [x for x in s.visible() if x.has_mass]
     mine = np.array([np.vstack(pairs[x.number][::-1]) for x in seen], dtype=object).reshape(len(seen), 6, s.nv)
@@ -140,34 +136,32 @@ def jacobian_step(s: Subject, pairs: dict[int, tuple[np.ndarray, np.ndarray]]) -
 
 
 def mass_step(s: Subject, terms: Terms, shares: dict[int, np.ndarray]) -> Step:
-    prose = [
-        say(
-            "The kinetic energy of a link is a quadratic form in the rates; its matrix is the link's share of $M$. The tensor "
-            "of inertia is in the link's axes and the Jacobian in the world's, so the tensor is turned: $R_i \\mathcal{I}_i "
-            "R_i^{\\mathsf T}$."
-        )
-    ]
+    prose = paragraph(
+        "The kinetic energy of a link is a quadratic form in the rates; its matrix is the link's share of $M$. The tensor "
+        "of inertia is in the link's axes and the Jacobian in the world's, so the tensor is turned: $R_i \\mathcal{I}_i "
+        "R_i^{\\mathsf T}$."
+    )
     equations = []
-    for x in heavy_links(s):
+    for x in s.heavy:
         i, value = x.number, shares[x.number]
         linear, turned = rf"J_{{v{i}}}^{{\mathsf T}} J_{{v{i}}}", rf"R_{{{i}}} \mathcal{{I}}_{{{i}}} R_{{{i}}}^{{\mathsf T}}"
         formula = rf"m_{{{i}}} {linear} + J_{{\omega {i}}}^{{\mathsf T}} {turned} J_{{\omega {i}}}"
         if x.point is None:
             cross = rf"J_{{\omega {i}}}^{{\mathsf T}} [R_{{{i}}} h_{{{i}}}]_\times J_{{v{i}}}"
             formula += rf" + {cross} + \left( {cross} \right)^{{\mathsf T}}"
-        equations.append(Equation(f"M_{{{i}}}", formula, s.form(value) if s.is_short(value) else None, f"(M_{{{i}}})_{{@}}"))
+        equations.append(Equation(f"M_{{{i}}}", formula, s.short_form(value), f"(M_{{{i}}})_{{@}}"))
     if s.shafts:
-        prose.append(
-            say("A shaft spins at $\\sigma_k = j_k^{\\mathsf T} \\dot q$; its energy $J_k \\sigma_k^2 / 2$ is such a form too.")
+        prose += paragraph(
+            "A shaft spins at $\\sigma_k = j_k^{\\mathsf T} \\dot q$; its energy $J_k \\sigma_k^2 / 2$ is such a form too."
         )
     for x in s.shafts:
         k, value = x.number, shares[x.number]
         formula = rf"J_{{{k}}} \, j_{{{k}}} j_{{{k}}}^{{\mathsf T}}"
-        equations.append(Equation(f"M_{{{k}}}", formula, s.form(value) if s.is_short(value) else None, f"(M_{{{k}}})_{{@}}"))
-    total = " + ".join(f"M_{{{x.number}}}" for x in (*heavy_links(s), *s.shafts)) or "0"
+        equations.append(Equation(f"M_{{{k}}}", formula, s.short_form(value), f"(M_{{{k}}})_{{@}}"))
+    total = " + ".join(f"M_{{{x.number}}}" for x in (*s.heavy, *s.shafts)) or "0"
     if any(x != 0 for x in s.armature):
-        prose.append(
-            say("Rotors behind gears add $J_r$, a diagonal matrix of $J_i = N_i^2 J_{mi}$: rotor inertia, gear ratio squared.")
+        prose += paragraph(
+            "Rotors behind gears add $J_r$, a diagonal matrix of $J_i = N_i^2 J_{mi}$: rotor inertia, gear ratio squared."
         )
         equations.append(Equation("J_r", "", s.form(np.diag(s.armature).astype(object)), "(J_r)_{@}"))
         total += " + J_r"
@@ -177,15 +171,13 @@ def mass_step(s: Subject, terms: Terms, shares: dict[int, np.ndarray]) -> Step:
 
 
 def gravity_step(s: Subject, terms: Terms) -> Step:
-    prose = [
-        say(
-            "Held still, the joints must balance the weights $m_i \\vec g$, where $\\vec g$ is the acceleration of gravity: "
-            "hence the minus sign."
-        )
-    ]
+    prose = paragraph(
+        "Held still, the joints must balance the weights $m_i \\vec g$, where $\\vec g$ is the acceleration of gravity: "
+        "hence the minus sign."
+    )
     formula = r"-\sum_i " + (
         r"J_{vi}^{\mathsf T} m_i \vec g"
-        if all(x.point is not None for x in heavy_links(s))
+        if all(x.point is not None for x in s.heavy)
         else r"\left( J_{vi}^{\mathsf T} m_i \vec g + J_{\omega i}^{\mathsf T} (R_i h_i \times \vec g) \right)"
     )
     equations = [Equation(r"\vec g", "", s.form(s.lifted.gravity)), Equation("g(q)", formula, s.form(terms.g), "g_{@}", "gravity")]
@@ -195,13 +187,11 @@ def gravity_step(s: Subject, terms: Terms) -> Step:
 
 def products_step(s: Subject, terms: Terms) -> Step:
     n = s.nv
-    prose = [
-        say(
-            "Where $M$ changes with $q$, velocities cost forces: $b_{i,jk}$ is a Christoffel symbol of $M$, symmetric in $j$ "
-            "and $k$. Gathered by squares and products of rates they are $Q(q)$ and $B(q)$; times the rates, the Coriolis matrix "
-            "$C(q, \\dot q)$ with $c = C \\dot q$."
-        )
-    ]
+    prose = paragraph(
+        "Where $M$ changes with $q$, velocities cost forces: $b_{i,jk}$ is a Christoffel symbol of $M$, symmetric in $j$ "
+        "and $k$. Gathered by squares and products of rates they are $Q(q)$ and $B(q)$; times the rates, the Coriolis matrix "
+        "$C(q, \\dot q)$ with $c = C \\dot q$."
+    )
     squares = np.array([[terms.b[i, j, j] for j in range(n)] for i in range(n)], dtype=object).reshape(n, n)
     mixed = [(j, k) for j in range(n) for k in range(j + 1, n)]
     double = np.array([[terms.b[i, j, k] * 2 for j, k in mixed] for i in range(n)], dtype=object).reshape(n, len(mixed))
@@ -225,17 +215,17 @@ def products_step(s: Subject, terms: Terms) -> Step:
     else:
         nonzero = [(i, j, k) for i in range(n) for j in range(n) for k in range(j, n) if terms.b[i, j, k]]
         written = [at for at in nonzero if len(terms.b[at]) <= (SHORT if len(nonzero) <= MANY else FEW)]
-        prose.append(say("Of the {n} with $j \\le k$, {m} are not zero.", n=n * n * (n + 1) // 2, m=len(nonzero)))
+        prose += paragraph("Of the {n} with $j \\le k$, {m} are not zero.", n=n * n * (n + 1) // 2, m=len(nonzero))
         if len(written) < len(nonzero):
             longest = max(len(terms.b[at]) for at in nonzero)
-            prose.append(say("Only short ones are written out here; the longest has {longest:,} terms.", longest=longest))
+            prose += paragraph("Only short ones are written out here; the longest has {longest:,} terms.", longest=longest)
         equations += [Equation(subscript(terms.names.coefficient(*at)), "", s.form(terms.b[at])) for at in written]
     checks = [
         s.check_quantity("What multiplies squares", squares, "centrifugal_matrix", s.inertia),
         s.check_quantity("What multiplies products", double, "coriolis_products_matrix", s.inertia),
         s.check("Their sum", terms.c, lambda at: s.kernel("coriolis_torque", at), scale=s.torque),
     ]
-    form = s.form(terms.c) if s.is_short(terms.c) else None
+    form = s.short_form(terms.c)
     products = r" + B \, [\dot q_j \dot q_k]" if mixed else ""
     equations.append(Equation(r"c(q, \dot q)", rf"Q \, [\dot q_j^2]{products}", form, "[c]_{@}", "coriolis"))
     return Step("The forces of the velocities", prose, equations, checks, makes=("coriolis_torque", "coriolis_matrix"))
@@ -273,12 +263,12 @@ def together_step(s: Subject, terms: Terms) -> Step:
     if any(terms.springs):
         formula += r" + \tau_s"
         gears = ", elastic gears among them: they pull joint and motor together" if s.gears else ""
-        prose.append(say("Springs add $\\tau_s${gears}.", gears=gears))
+        prose += paragraph("Springs add $\\tau_s${gears}.", gears=gears)
     equations = drive_equations(s, terms)
     tau = s.equations.tau.entries
-    equations.append(Equation(r"\tau", formula, s.form(tau) if s.is_short(tau) else None, r"\tau_{@}"))
+    equations.append(Equation(r"\tau", formula, s.short_form(tau), r"\tau_{@}"))
     if not s.is_short(tau):
-        prose.append(say("Written out this is {n:,} terms.", n=s.equations.tau.terms))
+        prose += paragraph("Written out this is {n:,} terms.", n=s.equations.tau.terms)
     checks = [s.check_quantity("The joint forces", tau, "inverse_dynamics")]
     for name, values in (("friction", terms.friction), ("spring", terms.springs)):
         if any(values):

@@ -9,7 +9,7 @@ from qddot.model.joints import Helical, Prismatic, Revolute, Rotor
 from qddot.model.lower import WORLD, LiftedBody
 from qddot.model.spatial import Vec
 from qddot.symbolic.derivation.shafts import motor_coordinates
-from qddot.symbolic.derivation.steps import Check, Equation, Prose, Step, Table, joined, say
+from qddot.symbolic.derivation.steps import Check, Equation, Prose, Step, Table, joined, paragraph, say
 from qddot.symbolic.derivation.subject import LinkData, Subject
 
 KINDS = {Revolute: "revolute", Prismatic: "prismatic", Helical: "helical"}
@@ -53,7 +53,7 @@ def frames(s: Subject) -> Step:
         *motor_coordinates(s),
     ]
     if s.model.leaders:
-        prose.append(say("A joint that follows another has no coordinate of its own: it moves with a multiple of its leader's."))
+        prose += paragraph("A joint that follows another has no coordinate of its own: it moves with a multiple of its leader's.")
     equations = [Equation(f"T_{{{x.number}}}", "", s.form(homogeneous(x.step)), rf"(T_{{{x.number}}})_{{@}}") for x in s.links]
     chains = [Equation(rf"{{}}^{{0}}T_{{{x.number}}}", chain(s, x)) for x in s.links if parent_of(x)]
     return Step("Frames", prose, [*equations, *chains], [check_poses(s)], joint_table(s))
@@ -75,21 +75,17 @@ def chain(s: Subject, link: LinkData) -> str:
 
 def inertias(s: Subject) -> Step:
     """Step that tells masses, centres and tensors of the links."""
-    heavy = [x for x in s.links if x.has_mass]
-    prose = [
-        say(
-            "For each link, including what is fixed to it: the mass $m_i$, the centre of mass $r_{ci}$ in the link's frame, and "
-            "the tensor of inertia $\\mathcal{I}_i$ about the centre of mass, in the link's axes."
-        )
-    ]
+    heavy = s.heavy
+    prose = paragraph(
+        "For each link, including what is fixed to it: the mass $m_i$, the centre of mass $r_{ci}$ in the link's frame, and "
+        "the tensor of inertia $\\mathcal{I}_i$ about the centre of mass, in the link's axes."
+    )
     if any(x.point is None for x in heavy):
         which = joined(str(x.number) for x in heavy if x.point is None)
-        prose.append(
-            say(
-                "The centre of mass of link {which} is a quotient of parameters. So that everything stays polynomial, the first "
-                "moment $h_i = m_i r_{ci}$ takes its place, and $\\mathcal{I}_i$ is about the origin of the link's frame.",
-                which=which,
-            )
+        prose += paragraph(
+            "The centre of mass of link {which} is a quotient of parameters. So that everything stays polynomial, the first "
+            "moment $h_i = m_i r_{ci}$ takes its place, and $\\mathcal{I}_i$ is about the origin of the link's frame.",
+            which=which,
         )
     equations = []
     for x in heavy:
@@ -100,7 +96,7 @@ def inertias(s: Subject) -> Step:
         equations.append(Equation(tensor, "", s.form(x.tensor), f"({tensor})_{{@}}"))
     weightless = [x for x in s.links if not x.has_mass]
     if weightless:
-        prose.append(say("Without mass: link {which}.", which=joined(str(x.number) for x in weightless)))
+        prose += paragraph("Without mass: link {which}.", which=joined(str(x.number) for x in weightless))
     moments = sum((x.pose.point(x.reference) * x.mass + x.pose.R @ x.moment for x in heavy), Vec())
     total = sum((x.mass for x in heavy), 0)
     checks = []
@@ -117,19 +113,19 @@ def inertias(s: Subject) -> Step:
 
 def positions(s: Subject) -> Step:
     """Centres of mass in the world."""
-    prose = [say("The centre of mass of link $i$ is at $p_{ci}$ in the world.")]
-    if any(x.point is None for x in heavy_links(s)):
-        prose.append(say("Of a link with a first moment $h_i$, the origin $p_i$ of its frame is followed instead."))
+    prose = paragraph("The centre of mass of link $i$ is at $p_{ci}$ in the world.")
+    if any(x.point is None for x in s.heavy):
+        prose += paragraph("Of a link with a first moment $h_i$, the origin $p_i$ of its frame is followed instead.")
     equations = []
-    for x in heavy_links(s):
+    for x in s.heavy:
         p, i = x.pose.point(x.reference), x.number
         if x.point is None:
             left, formula = f"p_{{{i}}}", ""
         else:
             left, formula = point_name(x), rf"p_{{{i}}} + R_{{{i}}} r_{{c{i}}}"
-        equations.append(Equation(left, formula, s.form(p) if s.is_short(p) else None))
+        equations.append(Equation(left, formula, s.short_form(p)))
     if any(equation.form is None for equation in equations):
-        prose.append(say("Where the components are long they are left as products; every number can be had from the poses above."))
+        prose += paragraph("Where the components are long they are left as products; every number can be had from the poses above.")
     seen = [x for x in s.visible() if x.has_mass]
 
     def expected(at):
@@ -142,10 +138,6 @@ def positions(s: Subject) -> Step:
 
     check = s.check("Positions", np.array([x.pose.point(x.reference) for x in seen], dtype=object).reshape(-1, 3), expected)
     return Step("Positions of the centres of mass", prose, equations, [check])
-
-
-def heavy_links(s: Subject) -> list[LinkData]:
-    return [x for x in s.links if x.has_mass]
 
 
 def point_name(link: LinkData, letter: str = "p") -> str:

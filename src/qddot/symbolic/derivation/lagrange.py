@@ -10,7 +10,7 @@ import numpy as np
 from qddot.algorithms.drives import spring_energy
 from qddot.model.joints import Prismatic
 from qddot.model.spatial import Motion, Vec
-from qddot.symbolic.derivation.kinematics import frames, heavy_links, inertias, parent_of, point_name, positions
+from qddot.symbolic.derivation.kinematics import frames, inertias, parent_of, point_name, positions
 from qddot.symbolic.derivation.named import Named, components, letters_of
 from qddot.symbolic.derivation.shafts import (
     gear_energy,
@@ -20,7 +20,7 @@ from qddot.symbolic.derivation.shafts import (
     kinetic_equation,
     spins_step,
 )
-from qddot.symbolic.derivation.steps import Equation, Step, say
+from qddot.symbolic.derivation.steps import Equation, Step, paragraph, say
 from qddot.symbolic.derivation.subject import KERNELS, LinkData, State, Subject
 from qddot.symbolic.derivation.terms import Terms, kinds_step, matrices_step
 from qddot.symbolic.exact.ring import Poly
@@ -174,7 +174,7 @@ def kinetic_energies(s: Subject, motion: Motions) -> list[Poly]:
     """Kinetic energy of each link with mass, of each shaft, and of the rotors that only their joints feel."""
     constant = s.alphabet.ring.constant
     found = []
-    for x in heavy_links(s):
+    for x in s.heavy:
         v = motion.world[x.number]
         w = motion.twists[x.number].w
         velocity = v if x.point is not None else v @ x.pose.R
@@ -184,25 +184,23 @@ def kinetic_energies(s: Subject, motion: Motions) -> list[Poly]:
 
 
 def kinetic_step(s: Subject, motion: Motions, energies: list[Poly], T: Poly) -> Step:
-    prose = [say("Each link has the energy of its centre of mass and of its turning about it.")]
+    prose = paragraph("Each link has the energy of its centre of mass and of its turning about it.")
     equations = []
-    for x, K in zip(heavy_links(s), energies):
+    for x, K in zip(s.heavy, energies):
         equations.append(Equation(f"K_{{{x.number}}}", energy_formula(x), energy_form(s, motion, x, K)))
     rotors = energies[-1]
-    names = [f"K_{{{x.number}}}" for x in (*heavy_links(s), *s.shafts)]
+    names = [f"K_{{{x.number}}}" for x in (*s.heavy, *s.shafts)]
     if s.shafts:
-        prose.append(say("Shafts have the energy of their spinning; all else about a shaft on a link counts with the link."))
+        prose += paragraph("Shafts have the energy of their spinning; all else about a shaft on a link counts with the link.")
         equations += [kinetic_equation(s, x, spin) for x, spin in zip(s.shafts, motion.spins)]
     if rotors:
-        prose.append(
-            say(
-                "Rotors behind gears add $K_r$: at its joint a rotor of inertia $J_{mi}$ counts as $J_i = N_i^2 J_{mi}$, where "
-                "$N_i$ is the gear ratio."
-            )
+        prose += paragraph(
+            "Rotors behind gears add $K_r$: at its joint a rotor of inertia $J_{mi}$ counts as $J_i = N_i^2 J_{mi}$, where "
+            "$N_i$ is the gear ratio."
         )
         equations.append(Equation("K_r", r"\frac{1}{2} \sum_i J_i \dot q_i^2", s.form(rotors)))
         names.append("K_r")
-    form = s.form(T) if s.is_short(T) else None
+    form = s.short_form(T)
     equations.append(Equation("K", " + ".join(names) or "0", form))
     checks = [s.check_quantity("The sum of the kinetic energies", T, "kinetic_energy")]
     return Step("Kinetic energy", prose, equations, checks)
@@ -230,31 +228,29 @@ def energy_form(s: Subject, motion: Motions, x: LinkData, K: Poly) -> Form:
 def potential_energies(s: Subject) -> list[Poly]:
     """Potential energy of each link with mass, of each elastic gear, and of the springs on joints."""
     constant, g = s.alphabet.ring.constant, s.lifted.gravity
-    found = [constant(-g.dot(x.pose.point(x.reference) * x.mass + x.pose.R @ x.moment)) for x in heavy_links(s)]
+    found = [constant(-g.dot(x.pose.point(x.reference) * x.mass + x.pose.R @ x.moment)) for x in s.heavy]
     gears = [gear_energy(s, gear) for gear in s.gears]
     return [*found, *gears, constant(spring_energy(s.lifted, s.alphabet.q)) - sum(gears, constant(0))]
 
 
 def potential_step(s: Subject, energies: list[Poly]) -> Step:
-    prose = [
-        say(
-            "The acceleration of gravity is the vector $\\vec g$; the weight $m_i \\vec g$ does work when its link moves along "
-            "it, hence the sign. The energy is counted from the origin of the world, and may be negative."
-        )
-    ]
+    prose = paragraph(
+        "The acceleration of gravity is the vector $\\vec g$; the weight $m_i \\vec g$ does work when its link moves along "
+        "it, hence the sign. The energy is counted from the origin of the world, and may be negative."
+    )
     equations = [Equation(r"\vec g", "", s.form(s.lifted.gravity))]
     names = []
-    for x, P in zip(heavy_links(s), energies):
+    for x, P in zip(s.heavy, energies):
         i = x.number
         place = rf"m_{{{i}}} p_{{c{i}}}" if x.point is not None else rf"(m_{{{i}}} p_{{{i}}} + R_{{{i}}} h_{{{i}}})"
         equations.append(Equation(f"P_{{{i}}}", rf"-\vec g^{{\mathsf T}} {place}", s.form(P)))
         names.append(f"P_{{{i}}}")
     if s.gears:
-        prose.append(say("An elastic gear stores energy where joint and motor differ."))
+        prose += paragraph("An elastic gear stores energy where joint and motor differ.")
         equations += [equation for gear in s.gears for equation in gear_equations(s, gear)]
         names += [f"P_{{{gear.index + 1}}}" for gear in s.gears]
     if energies[-1]:
-        prose.append(say("Springs store $P_s$."))
+        prose += paragraph("Springs store $P_s$.")
         equations.append(Equation("P_s", r"\frac{1}{2} \sum_i k_i (q_i - q_{0i})^2", s.form(energies[-1])))
         names.append("P_s")
     V = sum(energies, s.alphabet.ring.constant(0))
@@ -266,10 +262,10 @@ def potential_step(s: Subject, energies: list[Poly]) -> Step:
 
 
 def lagrangian_step(s: Subject, L: Poly) -> Step:
-    form = s.form(L) if s.is_short(L) else None
-    prose = [say("Their difference is the Lagrangian.")]
+    form = s.short_form(L)
+    prose = paragraph("Their difference is the Lagrangian.")
     if form is None:
-        prose.append(say("Written out it has {n:,} terms.", n=len(L)))
+        prose += paragraph("Written out it has {n:,} terms.", n=len(L))
     s.agree("The Lagrangian", L, s.equations.lagrangian)
     return Step(
         "The Lagrangian", prose, [Equation(r"\mathcal{L}", "K - P", form)], [s.check_quantity("The Lagrangian", L, "lagrangian")]
@@ -278,13 +274,11 @@ def lagrangian_step(s: Subject, L: Poly) -> Step:
 
 def coefficients_step(s: Subject, terms: Terms) -> Step:
     """Step that names the coefficients in which the equations of a long robot are written."""
-    prose = [
-        say(
-            "The kinetic energy is a quadratic form in the rates, $K = \\frac{1}{2} \\sum_{ij} M_{ij} \\dot q_i \\dot q_j$, whose "
-            "coefficients depend on $q$ alone. With them, and with the slopes $g_i$ of the energy of gravity, the equations of "
-            "motion are short."
-        )
-    ]
+    prose = paragraph(
+        "The kinetic energy is a quadratic form in the rates, $K = \\frac{1}{2} \\sum_{ij} M_{ij} \\dot q_i \\dot q_j$, whose "
+        "coefficients depend on $q$ alone. With them, and with the slopes $g_i$ of the energy of gravity, the equations of "
+        "motion are short."
+    )
     second, slope = r"\frac{\partial^2 K}{\partial \dot q_i \partial \dot q_j}", r"\frac{\partial P}{\partial q_i}"
     if any(terms.springs):
         slope += r" \text{ without springs}"
@@ -323,17 +317,15 @@ def joint_step(s: Subject, terms: Terms, L: Poly, i: int) -> Step:
         equations.append(Equation(rf"\tau_{{f{k}}}", "", s.form(friction)))
     equations.append(Equation(rf"\tau_{{{k}}}", formula, forms[3]))
     slides = any(isinstance(x.body.joint, Prismatic) and i in x.body.columns for x in s.links)
-    prose = [say(f"Lagrange's equation for $q_{{{k}}}$ gives the {'force' if slides else 'torque'} $\\tau_{{{k}}}$.")]
+    prose = paragraph(f"Lagrange's equation for $q_{{{k}}}$ gives the {'force' if slides else 'torque'} $\\tau_{{{k}}}$.")
     if not terms.are_short:
-        prose.append(
-            say(
-                "In the coefficients $M_{ij}$ and $g_i$, where $M_{ij,k}$ stands for $\\partial M_{ij} / \\partial q_k$; "
-                "written out this is {n:,} terms.",
-                n=len(tau),
-            )
+        prose += paragraph(
+            "In the coefficients $M_{ij}$ and $g_i$, where $M_{ij,k}$ stands for $\\partial M_{ij} / \\partial q_k$; "
+            "written out this is {n:,} terms.",
+            n=len(tau),
         )
     if friction:
-        prose.append(say("Friction is no part of the Lagrangian: what overcomes it is added."))
+        prose += paragraph("Friction is no part of the Lagrangian: what overcomes it is added.")
         prose += s.words_on_loads(i)
     checks = [
         s.check("The momentum", momentum, lambda at: (s.kernel("mass_matrix", at) @ at.qd)[i]),

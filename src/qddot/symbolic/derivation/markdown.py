@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from itertools import chain
 
-from qddot.symbolic.derivation.document import Section
+from qddot.symbolic.derivation.document import Section, printable
 from qddot.symbolic.derivation.layout import Line
 from qddot.symbolic.derivation.steps import Derivation, Math, Prose, Table
 
@@ -52,7 +52,3 @@ def escaped(words: str) -> str:
     """Whatever words contain, shown as themselves on one line."""
     plain = printable(words).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return re.sub(r"([\\`*_{}\[\]#|!$~])", r"\\\1", plain)
-
-
-def printable(words: str) -> str:
-    return "".join(x if x.isprintable() else " " for x in words)

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from qddot.model.transmission import electric_motors
-from qddot.symbolic.derivation.steps import Equation, Step, say
+from qddot.symbolic.derivation.steps import Equation, Step, paragraph
 from qddot.symbolic.derivation.subject import Subject
 
 
 def motors_step(s: Subject) -> Step:
     """The circuits, and the joint forces of their currents."""
-    prose = [
-        say(
-            "A motor under the voltage $u_k$ carries the current $i_k$, whose rate is $\\dot i_k$. $R_k$ is its resistance, $L_k$ "
-            "its inductance, $k_k$ its torque constant and $w_k$ the speed of its shaft. The torque constant times the current is "
-            "its torque, and times its speed it is the back-EMF: what the circuit loses there, the shaft gains. "
-            "Each circuit is an equation beside those of motion; where its inductance is neglected, it gives the current at once."
-        )
-    ]
+    prose = paragraph(
+        "A motor under the voltage $u_k$ carries the current $i_k$, whose rate is $\\dot i_k$. $R_k$ is its resistance, $L_k$ "
+        "its inductance, $k_k$ its torque constant and $w_k$ the speed of its shaft. The torque constant times the current is "
+        "its torque, and times its speed it is the back-EMF: what the circuit loses there, the shaft gains. "
+        "Each circuit is an equation beside those of motion; where its inductance is neglected, it gives the current at once."
+    )
     exact, qd = s.alphabet.exact, s.alphabet.qd
     equations = []
     for k, (_, row, drive) in enumerate(electric_motors(s.equations.model), 1):

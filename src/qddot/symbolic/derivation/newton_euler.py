@@ -15,7 +15,7 @@ from qddot.symbolic.derivation.kinematics import check_poses, joint_table
 from qddot.symbolic.derivation.named import Named, components, letters_of
 from qddot.symbolic.derivation.shafts import kernel_twists, motor_coordinates
 from qddot.symbolic.derivation.stacked import collected, stacked
-from qddot.symbolic.derivation.steps import Equation, Step, say
+from qddot.symbolic.derivation.steps import Equation, Step, paragraph, say
 from qddot.symbolic.derivation.subject import KERNELS, State, Subject
 from qddot.symbolic.form import Form
 
@@ -48,21 +48,17 @@ def frames(s: Subject) -> Step:
         *motor_coordinates(s),
     ]
     if s.shafts:
-        prose.append(
-            say(
-                "Rotors and motors that are bodies of their own spin about the $z$ of their frames. They are alike all around, so "
-                "their frames may stay behind, and they have no inertia but that about $z$; all else about a shaft on a link "
-                "counts with the link."
-            )
+        prose += paragraph(
+            "Rotors and motors that are bodies of their own spin about the $z$ of their frames. They are alike all around, so "
+            "their frames may stay behind, and they have no inertia but that about $z$; all else about a shaft on a link "
+            "counts with the link."
         )
     if s.equations.nq != s.nv:
-        prose.append(
-            say(
-                "A spherical joint has a unit quaternion for a coordinate, and its rates $\\dot q$ are the angular velocity in "
-                "the axes of the body; a free joint has a quaternion and a position, and its rates are a twist. So $\\dot q$ "
-                "is not the derivative of $q$: nothing here differentiates with respect to $q$, and nothing changes in the "
-                "recursion."
-            )
+        prose += paragraph(
+            "A spherical joint has a unit quaternion for a coordinate, and its rates $\\dot q$ are the angular velocity in "
+            "the axes of the body; a free joint has a quaternion and a position, and its rates are a twist. So $\\dot q$ "
+            "is not the derivative of $q$: nothing here differentiates with respect to $q$, and nothing changes in the "
+            "recursion."
         )
     equations = []
     for body in bodies_of(s):
@@ -110,14 +106,12 @@ class Recursion:
 
     def inertias(self) -> Step:
         s, zero = self.s, self.s.alphabet.ring.constant(0)
-        prose = [
-            say(
-                "For each body, including what is fixed to it, in its frame and about its origin: the mass $m_i$, the first "
-                "moment $h_i = m_i r_{ci}$ and the tensor of inertia $\\mathcal{I}_i$. Together they are $G_i$, which takes a "
-                "twist to a momentum: $G_i (\\omega, v) = (\\mathcal{I}_i \\omega + h_i \\times v, \\; m_i v - h_i \\times "
-                "\\omega)$."
-            )
-        ]
+        prose = paragraph(
+            "For each body, including what is fixed to it, in its frame and about its origin: the mass $m_i$, the first "
+            "moment $h_i = m_i r_{ci}$ and the tensor of inertia $\\mathcal{I}_i$. Together they are $G_i$, which takes a "
+            "twist to a momentum: $G_i (\\omega, v) = (\\mathcal{I}_i \\omega + h_i \\times v, \\; m_i v - h_i \\times "
+            "\\omega)$."
+        )
         equations = []
         for body in self.bodies.values():
             i, (m, h, I) = body.index + 1, body.inertia
@@ -158,13 +152,11 @@ class Recursion:
 
     def accelerations(self) -> Step:
         s, X = self.s, self.X
-        prose = [
-            say(
-                "Outward again. The base is given the acceleration $-\\vec g$, which accounts for gravity: every body then has to "
-                "be held against it. The bracket of two twists is $[(\\omega, v), (\\omega', v')] = (\\omega "
-                "\\times \\omega', \\; \\omega \\times v' + v \\times \\omega')$."
-            )
-        ]
+        prose = paragraph(
+            "Outward again. The base is given the acceleration $-\\vec g$, which accounts for gravity: every body then has to "
+            "be held against it. The bracket of two twists is $[(\\omega, v), (\\omega', v')] = (\\omega "
+            "\\times \\omega', \\; \\omega \\times v' + v \\times \\omega')$."
+        )
         equations = [Equation(r"\dot V_0", r"(0, -\vec g)", s.form(self.A[WORLD].components()))]
         for i, body in self.bodies.items():
             p = body.parent
@@ -194,13 +186,11 @@ class Recursion:
 
     def forces(self) -> Step:
         s = self.s
-        prose = [
-            say(
-                "Newton and Euler: the wrench that gives a body its acceleration is the rate of its momentum $G_i V_i$, in a "
-                "frame that moves along. For a wrench $F = (n, f)$ the bracket is $V \\times^* F = (\\omega \\times n + v "
-                "\\times f, \\; \\omega \\times f)$."
-            )
-        ]
+        prose = paragraph(
+            "Newton and Euler: the wrench that gives a body its acceleration is the rate of its momentum $G_i V_i$, in a "
+            "frame that moves along. For a wrench $F = (n, f)$ the bracket is $V \\times^* F = (\\omega \\times n + v "
+            "\\times f, \\; \\omega \\times f)$."
+        )
         equations = []
         for i, body in self.bodies.items():
             uses = {("A", i): self.A[i], ("V", i): self.V[i]}
@@ -228,13 +218,11 @@ class Recursion:
 
     def inward(self) -> Step:
         s, X = self.s, self.X
-        prose = [
-            say(
-                "Inward: a joint carries its body and everything beyond. What body $j$ on top of body $i$ needs passes through "
-                "body $i$, taken to its frame: $\\mathrm{Ad}_{T_j^{-1}}^{\\mathsf T} (n, f) = (R_j n + p_j \\times R_j f, \\; "
-                "R_j f)$."
-            )
-        ]
+        prose = paragraph(
+            "Inward: a joint carries its body and everything beyond. What body $j$ on top of body $i$ needs passes through "
+            "body $i$, taken to its frame: $\\mathrm{Ad}_{T_j^{-1}}^{\\mathsf T} (n, f) = (R_j n + p_j \\times R_j f, \\; "
+            "R_j f)$."
+        )
         equations = []
         for i, body in reversed(self.bodies.items()):
             above = [j for j, other in self.bodies.items() if other.parent == i]
@@ -276,12 +264,9 @@ class Recursion:
 
     def torques(self) -> Step:
         s = self.s
-        prose = [
-            say(
-                "Of the wrench through a joint, its drive feels what does work: the part along its motion. The bearings take "
-                "the rest."
-            )
-        ]
+        prose = paragraph(
+            "Of the wrench through a joint, its drive feels what does work: the part along its motion. The bearings take the rest."
+        )
         drives = s.form([0] * s.nv).entries + self.drives()
         tau = drives + s.friction
         parts: list[list[str]] = [[] for _ in range(s.nv)]
@@ -293,8 +278,8 @@ class Recursion:
         s.agree("tau", tau, s.equations.tau)
         if any(drives):
             gears = " (those of elastic gears too)" if s.gears else ""
-            prose.append(
-                say("Rotors behind gears, of $J_i = N_i^2 J_{mi}$ at their joints, and springs{gears} add $\\tau_d$.", gears=gears)
+            prose += paragraph(
+                "Rotors behind gears, of $J_i = N_i^2 J_{mi}$ at their joints, and springs{gears} add $\\tau_d$.", gears=gears
             )
         if any(s.friction):
             prose += [say("Friction adds $\\tau_f$."), *s.words_on_loads()]
@@ -306,11 +291,11 @@ class Recursion:
                 Equation(
                     rf"\tau_{{{c + 1}}}",
                     plus(*parts[c], *(name for name, _ in extra)),
-                    s.form(tau[c]) if s.is_short(tau[c]) else None,
+                    s.short_form(tau[c]),
                 )
             )
         if not s.is_short(tau):
-            prose.append(say("Written out the joint forces have {n:,} terms.", n=s.equations.tau.terms))
+            prose += paragraph("Written out the joint forces have {n:,} terms.", n=s.equations.tau.terms)
         return Step("Joint forces", prose, equations, [s.check_quantity("The joint forces", tau, "inverse_dynamics")])
 
 

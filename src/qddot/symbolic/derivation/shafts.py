@@ -9,7 +9,7 @@ import numpy as np
 from qddot.algorithms.drives import stretch
 from qddot.model.lower import LiftedBody
 from qddot.symbolic.derivation.named import Named
-from qddot.symbolic.derivation.steps import Equation, Prose, Step, joined, say
+from qddot.symbolic.derivation.steps import Equation, Prose, Step, joined, paragraph, say
 from qddot.symbolic.derivation.subject import KERNELS, ShaftData, State, Subject
 from qddot.symbolic.exact.ring import Poly
 
@@ -36,13 +36,11 @@ def spins_step(s: Subject, name: str, values: list[Any], formula: str, expected:
     """
     if not s.shafts:
         return []
-    prose = [
-        say(
-            "A shaft (a rotor or a motor) is alike all around its axis $\\hat s_k$, a unit vector in the axes of the link that "
-            "carries it. Only its moment of inertia $J_k$ about this axis counts, and its rate $\\sigma_k$ about it: that of the "
-            "link, and the rates that turn it against the link, times $N_k$. Shafts on the ground have the latter alone."
-        )
-    ]
+    prose = paragraph(
+        "A shaft (a rotor or a motor) is alike all around its axis $\\hat s_k$, a unit vector in the axes of the link that "
+        "carries it. Only its moment of inertia $J_k$ about this axis counts, and its rate $\\sigma_k$ about it: that of the "
+        "link, and the rates that turn it against the link, times $N_k$. Shafts on the ground have the latter alone."
+    )
     equations = []
     for x, value in zip(s.shafts, values):
         k, ratios = x.number, [0] * s.nv
@@ -52,7 +50,7 @@ def spins_step(s: Subject, name: str, values: list[Any], formula: str, expected:
         equations += [Equation(f"J_{{{k}}}", "", s.form(x.moment)), Equation(f"N_{{{k}}}", "", s.form(ratios))]
         carried, own = formula.replace("@", str(k)).replace("!", str(x.parent)).split(" + ")
         right = f"{carried} + {own}" if x.parent else own
-        equations.append(Equation(f"{name}_{{{k}}}", right, s.form(value) if s.is_short(value) else None))
+        equations.append(Equation(f"{name}_{{{k}}}", right, s.short_form(value)))
     check = s.check("The rates of the shafts", values, expected, f"the Jacobians of {KERNELS}")
     return [Step("Rotors and motors", prose, equations, [check])]
 

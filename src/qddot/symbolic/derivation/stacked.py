@@ -9,7 +9,7 @@ import numpy as np
 
 from qddot.algorithms.stacked import block, multiplied_out, newton_euler_blocks
 from qddot.model.lower import WORLD, LiftedBody
-from qddot.symbolic.derivation.steps import Equation, Step, say
+from qddot.symbolic.derivation.steps import Equation, Step, paragraph, say
 from qddot.symbolic.derivation.subject import State, Subject
 
 FEW = 3
@@ -26,14 +26,12 @@ def collected(s: Subject) -> Step:
     c = tau - s.form(M @ np.array(a.qdd, dtype=object)).entries - g
     for name, mine in (("M", M), ("c", c), ("g", g)):
         s.agree(name, mine, getattr(s.equations, name))
-    prose = [
-        say(
-            "The joint forces are linear in $\\ddot q$, and what multiplies it is $M$. What remains at rest is $g(q)$; "
-            "what remains of the velocities is $c(q, \\dot q)$."
-        )
-    ]
+    prose = paragraph(
+        "The joint forces are linear in $\\ddot q$, and what multiplies it is $M$. What remains at rest is $g(q)$; "
+        "what remains of the velocities is $c(q, \\dot q)$."
+    )
     if any(s.equations.spring_torque.entries):
-        prose.append(say("Springs, part of $\\tau_d$ above, are $\\tau_s$ here."))
+        prose += paragraph("Springs, part of $\\tau_d$ above, are $\\tau_s$ here.")
     formula = (
         r"M(q) \ddot q + c(q, \dot q) + g(q)"
         + (r" + \tau_f" * any(s.friction))
@@ -73,7 +71,7 @@ def stacked(s: Subject, bodies: Sequence[LiftedBody]) -> Step:
         ),
     ]
     rotors = ", once the rotors behind gears are added to its diagonal" if any(x != 0 for x in s.armature) else ""
-    prose.append(say("Multiplied out, $c$ and $g(q)$ are exactly those above, and so is $M${rotors}.", rotors=rotors))
+    prose += paragraph("Multiplied out, $c$ and $g(q)$ are exactly those above, and so is $M${rotors}.", rotors=rotors)
     bracket, left = r"[\mathrm{ad}_{\mathcal{A} \dot q}]", r"\mathcal{A}^{\mathsf T} \mathcal{L}^{\mathsf T}"
     turning = r"[\mathrm{ad}_V]^{\mathsf T} \mathcal{G}"
     forces = rf"\mathcal{{G}} \mathcal{{L}} {bracket} \mathcal{{W}} + {turning}"

@@ -42,6 +42,11 @@ def say(template: str, **names: Any) -> Prose:
     return tuple(Math(x) if i % 2 else x.format(**names) for i, x in enumerate(parts) if x)
 
 
+def paragraph(sentence: str, **names: Any) -> list[Prose]:
+    """One paragraph, with which prose begins or goes on: see `say`."""
+    return [say(sentence, **names)]
+
+
 @dataclass(frozen=True)
 class Writing:
     """How a derivation is written down: see `Robot.derive`."""
@@ -136,6 +141,11 @@ class Derivation:
         figure: the robot with its frames; None where there is nothing to draw.
         tree: links, joints, drives and loops; None of a chain that has only links and joints.
         drawn: random values that open symbols had in the checks.
+
+    >>> derivation = qddot.load("point_mass_2r", symbolic=True).derive()
+    >>> print(derivation.checks[0].what)
+    Poses of all links
+    >>> path = derivation.save("derivation.html")  # the text of .html(); .markdown() and .latex() give the others
     """
 
     robot: str

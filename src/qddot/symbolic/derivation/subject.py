@@ -260,12 +260,21 @@ class Subject:
         """Long, and with parameters that can be put together."""
         return bool(self.equations.parameters) and not self.is_short(self.equations.tau.entries)
 
+    def short_form(self, entries: Any) -> Form | None:
+        """A form that is short enough to be written out; None for a longer one."""
+        return self.form(entries) if self.is_short(entries) else None
+
     def is_short(self, *entries: Any) -> bool:
         """Each of some quantities is short enough to be written out."""
         forms = [self.form(x) for x in entries]
         return self.full or all(form.terms <= 2 * SHORT and all(len(x) <= SHORT for x in form.entries.flat) for form in forms)
 
     # what the kernels say of a link --------------------------------------------------------------------------------------
+
+    @property
+    def heavy(self) -> list[LinkData]:
+        """Links that have a mass, or an inertia."""
+        return [link for link in self.links if link.has_mass]
 
     def visible(self) -> list[LinkData]:
         """Links that have a name, and so kernels."""

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from qddot.symbolic.derivation.named import Named
-from qddot.symbolic.derivation.steps import Check, Equation, Step, say
-from qddot.symbolic.derivation.subject import State, Subject
+from qddot.symbolic.derivation.steps import Check, Equation, Step, paragraph
+from qddot.symbolic.derivation.subject import Subject
 from qddot.symbolic.exact.ring import Poly
 from qddot.symbolic.form import Form
 
@@ -120,17 +120,15 @@ class Names:
 
 def kinds_step(s: Subject, terms: Terms) -> Step:
     """Each joint's force, sorted by what it is quadratic or linear in."""
-    prose = [
-        say(
-            "Terms with an acceleration are inertial; terms with the square of one rate are centripetal; terms with the "
-            "product of two different rates are Coriolis terms; gravity and springs depend on $q$ alone, friction on "
-            "$\\dot q$."
-        )
-    ]
+    prose = paragraph(
+        "Terms with an acceleration are inertial; terms with the square of one rate are centripetal; terms with the "
+        "product of two different rates are Coriolis terms; gravity and springs depend on $q$ alone, friction on "
+        "$\\dot q$."
+    )
     prose += s.words_on_loads()
     if not terms.are_short:
-        prose.append(
-            say("The coefficients $M_{ij}$ and $b_{i,jk}$ follow from the kinetic energy alone: $b_{i,jk} = " + CHRISTOFFEL + "$.")
+        prose += paragraph(
+            "The coefficients $M_{ij}$ and $b_{i,jk}$ follow from the kinetic energy alone: $b_{i,jk} = " + CHRISTOFFEL + "$."
         )
     equations, found = [], [terms.groups(i) for i in range(s.nv)]
     for i, groups in enumerate(found):
@@ -169,29 +167,22 @@ def products(qd: np.ndarray) -> np.ndarray:
     return np.array([qd[j] * qd[k] for j in range(len(qd)) for k in range(j + 1, len(qd))])
 
 
-def friction(s: Subject, at: State) -> np.ndarray:
-    """That of the rates, and that of the loads."""
-    return s.kernel("inverse_dynamics", at) - s.kernel("load_torque", at)
-
-
 EXPECTED: Mapping[str, Any] = {
     "inertial": lambda s, at: s.kernel("mass_matrix", at) @ at.qdd,
     "centripetal": lambda s, at: s.kernel("centrifugal_matrix", at) @ at.qd**2,
     "Coriolis": lambda s, at: s.kernel("coriolis_products_matrix", at) @ products(at.qd),
     "gravity": lambda s, at: s.kernel("gravity_torque", at),
-    "friction": lambda s, at: friction(s, at),
+    "friction": lambda s, at: s.kernel("inverse_dynamics", at) - s.kernel("load_torque", at),  # of rates and of loads
     "spring": lambda s, at: s.kernel("spring_torque", at),
 }
 
 
 def matrices_step(s: Subject, terms: Terms) -> Step:
     """M, C and g."""
-    prose = [
-        say(
-            "Collected in matrices. The entries of $C$ are made of the Christoffel symbols $b_{i,jk}$ of $M$: then the matrix "
-            "$\\dot M - 2 C$ is skew. Other choices of $C$ give the same $C \\dot q$."
-        )
-    ]
+    prose = paragraph(
+        "Collected in matrices. The entries of $C$ are made of the Christoffel symbols $b_{i,jk}$ of $M$: then the matrix "
+        "$\\dot M - 2 C$ is skew. Other choices of $C$ give the same $C \\dot q$."
+    )
     formula = r"M(q) \ddot q + C(q, \dot q) \dot q + g(q)"
     formula += r" + \tau_f" if any(terms.friction) else ""
     formula += r" + \tau_s" if any(terms.springs) else ""
@@ -199,7 +190,7 @@ def matrices_step(s: Subject, terms: Terms) -> Step:
     if terms.are_short:
         equations.append(Equation("M(q)", "", s.form(terms.M), "M_{@}", "inertial"))
     else:
-        prose.append(say("$M$ and $g(q)$ are those of the step that introduced their entries."))
+        prose += paragraph("$M$ and $g(q)$ are those of the step that introduced their entries.")
     equations += [Equation("b_{i,jk}", CHRISTOFFEL), Equation("[C]_{ij}", r"\sum_k b_{i,jk} \dot q_k")]
     if s.is_short(terms.C):
         equations.append(Equation(r"C(q, \dot q)", "", s.form(terms.C), "[C]_{@}", "coriolis"))

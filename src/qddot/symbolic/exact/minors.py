@@ -36,11 +36,6 @@ def minors(X: np.ndarray) -> Minor:
     return minor
 
 
-def rank_of(X: np.ndarray) -> int:
-    """Rank at almost every q: the size of the largest minor that is not the polynomial 0."""
-    return len(independent_columns(X))
-
-
 def independent_columns(X: np.ndarray) -> tuple[int, ...]:
     """The first columns of which one minor, as large as any, is not the polynomial 0."""
     minor = minors(X)

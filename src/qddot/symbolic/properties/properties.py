@@ -28,9 +28,8 @@ if TYPE_CHECKING:
 class Properties:
     """Structural properties and bounds; made by `Robot.properties`. `print` shows a table, `markdown()` the same in Markdown.
 
-        properties["skew"].holds          # is dM/dt - 2 C skew?
         properties.mu_2[1].rigorous       # |M(q)|_1 nowhere exceeds this
-        properties.c_b[2].attained           # |c|_2 / |qd|_2^2 reaches this at .q, moving along .qd
+        properties.c_b[2].attained        # |c|_2 / |qd|_2^2 reaches this at .q, moving along .qd
 
     Attributes:
         claims: name -> `Claim`.
@@ -39,6 +38,9 @@ class Properties:
         g_b: norm -> `Bound`: `|g(q)| <= g_b`.
         lower, upper: (nq,), the configurations for which the bounds hold.
         notes: what was assumed.
+
+    >>> qddot.load("two_link").properties()["skew"].holds  # is dM/dt - 2 C skew?
+    True
     """
 
     def __init__(self, model: Model, limits: Any = None, effort: float = 1.0) -> None:
@@ -62,6 +64,7 @@ class Properties:
             self.notes += (f"the parameters {', '.join(equations.parameters)} are taken to be positive",)
 
     def __getitem__(self, name: str) -> Claim:
+        """The claim of that name, such as `"skew"`. Raises UnknownNameError: there is none."""
         if not isinstance(name, str) or name not in self.claims:
             raise unknown_name("property", name, self.claims)
         return self.claims[name]
