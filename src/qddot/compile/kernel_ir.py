@@ -44,7 +44,7 @@ def define_kernel(program: Program, lanes: Lanes) -> Iterable[str]:
     """The function, external so that its address can be asked for. A long one calls its parts in turn.
 
     Of many states the sines and cosines are the loop's work: it has other things to do while they are under way. At %rows it says
-    where their results will go.
+    where the next states are, and where results will go.
     """
     inputs, emit, single = [f"%in{i}" for i in range(len(program.inputs))], Emitter(program, lanes), lanes.width == 1
     names = [*inputs, *([f"%out{i}" for i in range(len(program.outputs))] if single else ["%results", "%trig", "%rows"])]
@@ -235,13 +235,19 @@ class Emitter:
                 yield from afterwards[node]
 
     def ask_for_rows(self) -> None:
-        """Let the lines that results will go to be asked for on the way."""
-        pointers = [f"%next{i}" for i in range(len(self.program.outputs))]
-        self.afterwards = prefetch.between(self.kept, pointers, self.program, self.lanes)
+        """Let the lines of the next states, and those that results will go to, be asked for on the way."""
+        pointers, n_in = [f"%next{i}" for i in range(self.asked)], len(self.program.inputs)
+        rows = prefetch.inputs(pointers, self.program, self.lanes) + prefetch.results(pointers[n_in:], self.program, self.lanes)
+        self.afterwards = prefetch.between(self.kept, rows)
+
+    @property
+    def asked(self) -> int:
+        """How many arrays have rows that may be asked for."""
+        return len(self.program.inputs) + len(prefetch.written(self.program))
 
     def where_rows_begin(self, nodes: Iterable[Expr]) -> Iterable[str]:
         if any(node in self.afterwards for node in nodes):
-            for i in range(len(prefetch.written(self.program))):
+            for i in range(self.asked):
                 yield f"%next{i}p = getelementptr ptr, ptr %rows, i64 {i}\n%next{i} = load ptr, ptr %next{i}p"
 
     def store(self, node: Expr) -> Iterable[str]:
