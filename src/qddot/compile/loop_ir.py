@@ -12,8 +12,9 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from typing import NamedTuple
 
 from qddot.compile import peaks, prefetch
-from qddot.compile.kernel_ir import Emitter, is_short, kernel_name, leave_rooms, rooms
+from qddot.compile.kernel_ir import Emitter, is_short, kernel_name
 from qddot.compile.lanes import Lanes
+from qddot.compile.memory import leave_rooms, rooms
 from qddot.compile.results import Results, plain
 from qddot.compile.transpose import read_columns, write_columns
 from qddot.graph.expr import Expr, schedule
