@@ -46,13 +46,42 @@ def test_components_follow_each_other(nodes):
     assert changes == 1
 
 
+def cut(nodes: list[Expr]) -> list[list[Expr]]:
+    return [nodes[k : k + 300] for k in range(0, len(nodes), 300)]
+
+
 def test_a_place_holds_its_value_until_the_last_part_that_reads_it(nodes):
-    parts = [nodes[k : k + 300] for k in range(0, len(nodes), 300)]
-    places, holds = sequence.shared_places(parts, operands), {}
+    parts, results = cut(nodes), set(nodes[::50])
+    departed = [{x for values in sequence.departures(part, operands, 20).values() for x in values} for part in parts]
+    places, holds = sequence.shared_places(parts, operands, departed, results), {}
     home = {node: k for k, part in enumerate(parts) for node in part}
+    assert not results & places.keys()
     for k, part in enumerate(parts):
         for node in part:
-            assert all(holds[places[a]] is a for a in operands(node) if home.get(a, k) != k)
+            read = [a for a in operands(node) if a in home and (home[a] != k or a in departed[k])]
+            assert all(holds[places[a]] is a for a in read if a not in results)
             if node in places:
                 holds[places[node]] = node
     assert max(places.values()) + 1 < len(places)
+
+
+@pytest.mark.parametrize("registers", [5, 20])
+def test_no_more_values_wait_in_registers_than_there_are(nodes, registers):
+    """What has departed is loaded again where it is needed, and what is needed next does not depart."""
+    for part in cut(nodes):
+        departed, here = sequence.departures(part, operands, registers), set()
+        last = {a: k for k, node in enumerate(part) for a in operands(node)}
+        for k, node in enumerate(part):
+            here |= {*operands(node), node}
+            here = {a for a in here if last.get(a, -1) > k}
+            leaving = departed.get(node, [])
+            assert here.issuperset(leaving)
+            here -= set(leaving)
+            assert len(here) <= registers
+            if leaving:
+                following = part[k + 1 : k + 3]
+                assert not {a for x in following for a in operands(x)} & set(leaving)
+
+
+def test_nothing_departs_where_all_have_room(nodes):
+    assert sequence.departures(nodes[:100], operands, 1000) == {}

@@ -14,8 +14,9 @@ from operator import attrgetter
 
 from qddot.compile import prefetch, sincos
 from qddot.compile.lanes import Lanes
+from qddot.compile.memory import leave_rooms, rooms
 from qddot.compile.operation_ir import choice, lane_by_lane, sign_of
-from qddot.compile.sequence import by_component, shared_places, when_needed
+from qddot.compile.sequence import by_component, departures, shared_places, when_needed
 from qddot.compile.sincos import TRIG, late_angles, side_by_side
 from qddot.graph.expr import Expr, schedule
 from qddot.graph.program import Output, Program
@@ -29,8 +30,8 @@ one, nor keeps many more values alive than registers hold."""
 SHORT = 1_300
 """A kernel of at most so many nodes stands in the loop over states itself."""
 
-ON_STACK = 1 << 16
-"""More bytes than this do not go on the stack, which is small in some threads."""
+REGISTERS, FEW_REGISTERS = 26, 13
+"""So many values a kernel for many states keeps in registers, of 32 or, with AVX2, 16: the others are for constants and results."""
 
 LEAVES = TRIG | {"var"}
 BINARY = {"+": "fadd", "-": "fsub", "*": "fmul", "/": "fdiv"}
@@ -44,7 +45,7 @@ def define_kernel(program: Program, lanes: Lanes) -> Iterable[str]:
     """The function, external so that its address can be asked for. A long one calls its parts in turn.
 
     Of many states the sines and cosines are the loop's work: it has other things to do while they are under way. At %rows it says
-    where their results will go.
+    where the next states are, and where results will go.
     """
     inputs, emit, single = [f"%in{i}" for i in range(len(program.inputs))], Emitter(program, lanes), lanes.width == 1
     names = [*inputs, *([f"%out{i}" for i in range(len(program.outputs))] if single else ["%results", "%trig", "%rows"])]
@@ -75,26 +76,6 @@ def define_kernel(program: Program, lanes: Lanes) -> Iterable[str]:
     yield "ret void\n}"
 
 
-def rooms(sizes: Mapping[str, int]) -> Iterable[str]:
-    """Memory by name, in bytes: on the stack unless it is too much."""
-    total = sum(sizes.values())
-    if total > ON_STACK:
-        yield f"%rooms = call ptr @malloc(i64 {total + 64})"
-        yield "%rooms_at = ptrtoint ptr %rooms to i64\n%rooms_up = add i64 %rooms_at, 63\n%rooms_even = and i64 %rooms_up, -64"
-        yield "%even = inttoptr i64 %rooms_even to ptr"
-    else:
-        yield f"%even = alloca i8, i64 {max(total, 1)}, align 64"
-    at = 0
-    for name, size in sizes.items():
-        yield f"%{name} = getelementptr i8, ptr %even, i64 {at}"
-        at += size
-
-
-def leave_rooms(sizes: Mapping[str, int]) -> Iterable[str]:
-    if sum(sizes.values()) > ON_STACK:
-        yield "call void @free(ptr %rooms)"
-
-
 class Emitter:
     """Instructions for nodes. Inputs, sines and cosines are leaves: they stand in memory, and are loaded where they are needed.
     Only where an angle itself depends on sines, as in a step of an integrator, its own are taken on the way.
@@ -105,8 +86,9 @@ class Emitter:
         given: names of input elements that are in registers, by (input, element); the others are loaded from memory.
         angles: each angle of which a sine or cosine is taken beforehand, numbered; `turned` are those that are (input, element).
         late: the other angles, numbered.
-        parts: what is kept as instructions, cut into functions; `carried` crosses from one to another through memory.
+        parts: what is kept as instructions, cut into functions; `carried` is read from memory by another, or by the same once more.
         here: the nodes whose values the present function already has; `passed` the late angles it has taken sine and cosine of.
+        names: of values that were loaded again.
         afterwards: other lines that follow a node.
     """
 
@@ -121,6 +103,7 @@ class Emitter:
         self.trig = sincos.Rooms(len(self.angles), lanes)
         self.here: set[Expr] = set()
         self.passed: set[Expr] = set()
+        self.names: dict[Expr, str] = {}
         self.afterwards: dict[Expr, list[str]] = {}
 
     @cached_property
@@ -147,6 +130,7 @@ class Emitter:
     def enter(self) -> None:
         """Another function begins: it has no values yet."""
         self.here.clear()
+        self.names.clear()
         self.passed.clear()
 
     def is_leaf(self, node: Expr) -> bool:
@@ -183,9 +167,18 @@ class Emitter:
 
     @cached_property
     def carried(self) -> dict[Expr, int]:
-        """Values that a later part needs, each with its place in memory. After the last part that reads one its place is another's,
-        so that they need as little of the nearest cache as can be."""
-        return shared_places(self.parts, self.operands) if len(self.parts) > 1 else {}
+        """Values that wait in memory, each with its place there. After the last part that reads one its place is another's, so that
+        they need as little of the nearest cache as can be."""
+        departed = [{x for values in part.values() for x in values} for part in self.departed]
+        return shared_places(self.parts, self.operands, departed, self.places)
+
+    @cached_property
+    def departed(self) -> list[dict[Expr, list[Expr]]]:
+        """For each part, and nodes in it, the values that leave the registers after them and will be loaded again."""
+        if self.lanes.width == 1:
+            return [{} for _ in self.parts]
+        registers = FEW_REGISTERS if self.lanes.width * self.lanes.bits == 256 else REGISTERS
+        return [departures(part, self.operands, registers) for part in self.parts]
 
     def angles_first(self) -> Iterable[str]:
         """Sines and cosines of all angles, in %trig: a call keeps no vector register, so nothing should be in one."""
@@ -223,7 +216,7 @@ class Emitter:
                 if node.__class__ is Expr and self.is_leaf(node):
                     yield from self.fetch(node)
                     yield from self.store(node)
-        places, carried, afterwards = self.places, self.carried, self.afterwards
+        places, carried, afterwards, departed = self.places, self.carried, self.afterwards, self.departed[k]
         yield from self.where_rows_begin(self.parts[k])
         for node in self.parts[k]:
             yield from self.instruction(node)
@@ -233,15 +226,24 @@ class Emitter:
                 yield from self.carry(node, "store")
             if node in afterwards:
                 yield from afterwards[node]
+            for x in departed.get(node, ()):
+                self.here.discard(x)
+                self.names[x] = f"{self.value(x)}_"
 
     def ask_for_rows(self) -> None:
-        """Let the lines that results will go to be asked for on the way."""
-        pointers = [f"%next{i}" for i in range(len(self.program.outputs))]
-        self.afterwards = prefetch.between(self.kept, pointers, self.program, self.lanes)
+        """Let the lines of the next states, and those that results will go to, be asked for on the way."""
+        pointers, n_in = [f"%next{i}" for i in range(self.asked)], len(self.program.inputs)
+        rows = prefetch.inputs(pointers, self.program, self.lanes) + prefetch.results(pointers[n_in:], self.program, self.lanes)
+        self.afterwards = prefetch.between(self.kept, rows)
+
+    @property
+    def asked(self) -> int:
+        """How many arrays have rows that may be asked for."""
+        return len(self.program.inputs) + len(prefetch.written(self.program))
 
     def where_rows_begin(self, nodes: Iterable[Expr]) -> Iterable[str]:
         if any(node in self.afterwards for node in nodes):
-            for i in range(len(prefetch.written(self.program))):
+            for i in range(self.asked):
                 yield f"%next{i}p = getelementptr ptr, ptr %rows, i64 {i}\n%next{i} = load ptr, ptr %next{i}p"
 
     def store(self, node: Expr) -> Iterable[str]:
@@ -256,20 +258,22 @@ class Emitter:
         if node in self.here or (node.op == "var" and node.args in self.given):
             return
         self.here.add(node)
-        if not self.is_leaf(node):
+        if node in self.carried:
             yield from self.carry(node, "load")
             return
-        if node.op == "var":
+        if not self.is_leaf(node):  # a result
+            pointer, element = self.places[node][0]
+        elif node.op == "var":
             pointer, element = f"%in{node.args[0]}", node.args[1]
         else:
             pointer, element = "%trig", self.trig.place(self.angles[node.args[0]], node.op)
-        V = self.lanes.number
-        yield f"%a{node.number} = getelementptr inbounds {V}, ptr {pointer}, i64 {element}"
-        yield f"{self.value(node)} = load {V}, ptr %a{node.number}, align {self.lanes.bits // 8}"
+        V, name = self.lanes.number, self.value(node)
+        yield f"{name}_at = getelementptr inbounds {V}, ptr {pointer}, i64 {element}"
+        yield f"{name} = load {V}, ptr {name}_at, align {self.lanes.bits // 8}"
 
     def carry(self, node: Expr, direction: str) -> Iterable[str]:
         """IR that loads a value from its place in memory, or stores it there."""
-        V, place, align = self.lanes.number, f"%c{node.number}_{direction}", self.lanes.bits // 8
+        V, place, align = self.lanes.number, f"{self.value(node)}_{direction}", self.lanes.bits // 8
         yield f"{place} = getelementptr inbounds {V}, ptr %carry, i64 {self.carried[node]}"
         if direction == "store":
             yield f"store {V} {self.value(node)}, ptr {place}, align {align}"
@@ -281,7 +285,7 @@ class Emitter:
             return self.lanes.literal(x)
         if self.given and x.op == "var" and x.args in self.given:
             return self.given[x.args]
-        return f"%v{x.number}"
+        return self.names.get(x) or f"%v{x.number}"
 
     def instruction(self, node: Expr) -> Iterable[str]:
         """One node, after what it reads, unless it is here."""

@@ -12,8 +12,9 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from typing import NamedTuple
 
 from qddot.compile import peaks, prefetch
-from qddot.compile.kernel_ir import Emitter, is_short, kernel_name, leave_rooms, rooms
+from qddot.compile.kernel_ir import Emitter, is_short, kernel_name
 from qddot.compile.lanes import Lanes
+from qddot.compile.memory import leave_rooms, rooms
 from qddot.compile.results import Results, plain
 from qddot.compile.transpose import read_columns, write_columns
 from qddot.graph.expr import Expr, schedule
@@ -142,7 +143,7 @@ def wide(program: Program, lanes: Lanes, watched: bool) -> Iterable[str]:
         for i in range(n_in, len(arguments)):  # rows leave on the way: those of the next states are asked for
             yield f"%ahead{i} = mul i64 %step{i}, {W}\n%next{i} = getelementptr i8, ptr %row{i}_0, i64 %ahead{i}"
         pointers = [f"%next{i}" for i in range(n_in, len(arguments))]
-        emit.afterwards = prefetch.between(emit.kept, pointers, program, lanes)
+        emit.afterwards = prefetch.between(emit.kept, prefetch.results(pointers, program, lanes))
         yield from in_registers(program, emit, watched)
     else:
         yield from results.tell()

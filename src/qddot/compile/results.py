@@ -95,11 +95,14 @@ class Results:
             yield f"%base_at{i} = ptrtoint ptr %base{i} to i64\n%over{i} = and i64 %base_at{i}, {self.vector - 1}"
 
     def tell(self) -> Iterable[str]:
-        """Code before each round: at %rows where results will go, unless they bypass the caches."""
-        for k, (i, output) in enumerate(enumerate(self.outputs, self.first)):
+        """Code before each round: at %rows where the next states are, and where results will go, unless they bypass the caches."""
+        for i in range(self.first):
+            yield f"%ahead{i} = mul i64 %step{i}, {self.lanes.width}\n%near{i} = getelementptr i8, ptr %row{i}_0, i64 %ahead{i}"
+        for i, output in enumerate(self.outputs, self.first):
             around = f"%stream{i}" if self.is_tabled(output) else "false"
             yield f"%near{i} = select i1 {around}, ptr %results, ptr %row{i}_0"
-            yield f"%near{i}p = getelementptr ptr, ptr %rows, i64 {k}\nstore ptr %near{i}, ptr %near{i}p"
+        for i in range(self.first + len(self.outputs)):
+            yield f"%near{i}p = getelementptr ptr, ptr %rows, i64 {i}\nstore ptr %near{i}, ptr %near{i}p"
 
     def leave(self) -> Iterable[str]:
         """After each round: from the slots to the W rows at %row<i>_0 and so on."""

@@ -20,8 +20,9 @@ from typing import NamedTuple
 import numpy as np
 
 from qddot.compile import sincos
-from qddot.compile.kernel_ir import Emitter, kernel_name, leave_rooms, rooms, slots
+from qddot.compile.kernel_ir import Emitter, kernel_name, slots
 from qddot.compile.lanes import Lanes
+from qddot.compile.memory import leave_rooms, rooms
 from qddot.compile.operation_ir import choice, lane_by_lane, sign_of
 from qddot.graph.expr import Expr
 from qddot.graph.program import Program
