@@ -1874,7 +1874,7 @@ class Robot:
         """How many scalar operations a quantity takes: multiplications, additions, and so on.
 
         >>> qddot.load("panda").operations("inverse_dynamics")
-        Operations(multiplications=309, additions=297, divisions=0, angles=6, other=0)
+        Operations(multiplications=299, additions=290, divisions=0, angles=6, other=0)
         """
         from qddot.graph.program import Operations
 
