@@ -106,5 +106,5 @@ def test_a_script_without_its_guard_is_told_so(monkeypatch: pytest.MonkeyPatch) 
         raise RuntimeError("Nanny failed to start.")
 
     monkeypatch.setattr(distributed, "LocalCluster", failing)
-    with pytest.raises(InputError, match='no workers start on this machine .*below if __name__ == "__main__":'):
+    with pytest.raises(InputError, match=r'no workers start on this machine .*below if __name__ == "__main__":'):
         next(in_cluster(divmod, [(7, 2)], None))
