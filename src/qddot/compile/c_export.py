@@ -17,7 +17,7 @@ import numpy as np
 from qddot.algorithms.quantities import QUANTITIES
 from qddot.arguments import file_path, word
 from qddot.compile.c_selftest import STATES, expected, selftest
-from qddot.compile.c_source import NOT_INLINED, PRECISIONS, Precision, c_function, margins, prototype, shown
+from qddot.compile.c_source import NOT_INLINED, PRECISIONS, Precision, c_function, prototype
 from qddot.compile.evaluate import Evaluator
 from qddot.compile.trace import Request
 from qddot.errors import InputError, as_written, near_matches, unknown_name
@@ -294,9 +294,9 @@ def description(f: Function, frames: list[str], about: Callable[[str], str]) -> 
     lines = [f"{f.request.quantity.replace('_', ' ')}: {about(f.request.quantity)}"]
     if options := [f"{name} {frames.index(x) if name == 'frame' else x}" for name, x in f.request.options]:
         lines.append(f"Options: {', '.join(options)}.{COUNTED if 'frame' in dict(f.request.options) else ''}")
-    if shapes := [f"{x.name} {' x '.join(map(str, x.shape))}" for x in (*f.program.inputs, *shown(f.program)) if len(x.shape) > 1]:
+    if shapes := [f"{x.name} {' x '.join(map(str, x.shape))}" for x in (*f.program.inputs, *f.program.shown) if len(x.shape) > 1]:
         lines.append(f"Shapes: {', '.join(shapes)}.")
-    if margins(f.program):
+    if f.program.margins:
         lines.append("Returns 0, or where there is no result the number of a column.")
     return lines
 
