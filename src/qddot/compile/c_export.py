@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,6 +24,8 @@ from qddot.errors import InputError, as_written, near_matches, unknown_name
 from qddot.files import write_whole
 from qddot.graph.program import Program
 from qddot.model.lower import Coordinates, Mechanism
+from qddot.model.model import Model
+from qddot.model.variables import Variable
 
 LONGEST = 32
 WIDTH = 110
@@ -87,7 +89,7 @@ def export_c(
     mechanism = evaluator.model.mechanism
     states = random_states(mechanism, evaluator, draw)
     files = {
-        f"{prefix}.h": header(prefix, functions, real, mechanism, about),
+        f"{prefix}.h": header(prefix, functions, real, evaluator.model, about),
         f"{prefix}.c": source(prefix, functions, real),
         f"{prefix}_selftest.c": selftest(prefix, {f.name: expected(kernel(f), states, real) for f in functions}, real),
         "CMakeLists.txt": BUILD.format(name=prefix),
@@ -242,10 +244,10 @@ endforeach()
 """
 
 
-def header(prefix: str, functions: Sequence[Function], real: Precision, mechanism: Mechanism, about: Callable[[str], str]) -> str:
+def header(prefix: str, functions: Sequence[Function], real: Precision, model: Model, about: Callable[[str], str]) -> str:
     """Conventions, then a prototype for each function."""
-    guard, frames = f"QDDOT_{prefix.upper()}_H", list(mechanism.frames)
-    lines = [*comment(introduction(mechanism, COMPILERS)), "", f"#ifndef {guard}", f"#define {guard}", ""]
+    guard, frames = f"QDDOT_{prefix.upper()}_H", list(model.mechanism.frames)
+    lines = [*comment(introduction(model, COMPILERS)), "", f"#ifndef {guard}", f"#define {guard}", ""]
     lines += ["#ifdef __cplusplus", 'extern "C" {', "#endif", ""]
     for f in functions:
         lines += comment(description(f, frames, about))
@@ -260,8 +262,9 @@ def source(prefix: str, functions: Sequence[Function], real: Precision) -> str:
     return "\n".join([f'#include "{prefix}.h"', "", "#include <math.h>", "", *cut, *bodies])
 
 
-def introduction(mechanism: Mechanism, of_the_language: str = "") -> list[str]:
-    """Lines of the comment that holds for every function of the file: conventions, sizes, joints."""
+def introduction(model: Model, of_the_language: str = "") -> list[str]:
+    """Lines of the comment that holds for every function of the file: conventions, sizes, joints, variables."""
+    mechanism = model.mechanism
     nq, nv = mechanism.nq, mechanism.nv
     general = CONVENTIONS + of_the_language + (QUATERNIONS if nq != nv else "")
     order = f"q has nq = {nq} elements; qd, qdd and tau have nv = {nv}. Joints are numbered from 0, in the order of joint_names:"
@@ -270,7 +273,18 @@ def introduction(mechanism: Mechanism, of_the_language: str = "") -> list[str]:
         *(text.strip() for text in general.split("\n\n")),
         order,
         *(f"  {joint_line(k, c)}" for k, c in enumerate(mechanism.coordinates)),
+        *variable_lines(model.variables),
     ]
+
+
+def variable_lines(variables: Sequence[Variable]) -> Iterable[str]:
+    """Where each number of the input `variables` stands, and what it was."""
+    at = 0
+    for x in variables:
+        if not at:
+            yield "These numbers are not constants here: they are the elements of variables, in SI units; as described:"
+        yield f"  variables{elements(range(at, at + x.size))}  {in_comment(x.name)}  {', '.join(f'{v:.9g}' for v in x.default)}"
+        at += x.size
 
 
 def joint_line(number: int, c: Coordinates) -> str:

@@ -70,7 +70,7 @@ def export_js(
         raise InputError(f"{path.name!r} ends in {path.suffix!r}: a JavaScript module is written to .mjs or .js")
     functions = plan(evaluator, "", requests(quantities), options, np.dtype(float))
     mechanism = evaluator.model.mechanism
-    lines = [*comment(introduction(mechanism)), ""]
+    lines = [*comment(introduction(evaluator.model)), ""]
     for f in functions:
         lines += comment(description(f, list(mechanism.frames), about))
         lines += javascript_function(f.program, f.name, "export ")
