@@ -180,7 +180,7 @@ def test_every_public_name_has_an_example():
     assert not missing
 
 
-ELSEWHERE = {"Any", "Axes", "Callable", "Expr", "Fraction", "Function", "Iterator", "Mapping", "None", "Path", "Self", "Symbol"}
+ELSEWHERE = {"Any", "Axes", "Callable", "Expr", "Fraction", "Function", "Iterator", "Mapping", "None", "Path", "Sequence", "Symbol"}
 ALGEBRA = {"Mat", "PseudoInertia", "RigidInertia", "Scalar", "Transform", "Vec"}  # tuples of numbers or expressions
 
 

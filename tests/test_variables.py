@@ -284,7 +284,9 @@ def test_exported_c_has_them_as_an_input(tmp_path):
     names = ("payload", "gravity", "joint1.viscous", "joint2.coulomb", "joint1.stiffness", "joint2.rotor_inertia", "joint2.xyz")
     robot = qddot.load("two_link").with_variable(*names, "body_2.mass", "body_1.com", "body_2.inertia")
     robot.export_c(tmp_path, ["inverse_dynamics", "forward_dynamics"], name="arm")
-    assert "variables" in (tmp_path / "arm.h").read_text()
+    header = (tmp_path / "arm.h").read_text()
+    assert "variables[1..3]  gravity  0, -9.81, 0\n" in header
+    assert "variables[7]  joint2.rotor_inertia  " in header
     command = ["cc", "-std=c99", "-Wall", "-Werror", "arm.c", "arm_selftest.c", "-o", "selftest", "-lm"]
     subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
     subprocess.run([tmp_path / "selftest"], check=True, capture_output=True)

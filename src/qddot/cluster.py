@@ -22,7 +22,7 @@ ROUNDS = 8  # times that a task is handed out, each until the scheduler gives it
 def in_cluster(function: Callable, tasks: Iterable[tuple], address: Any) -> Iterator[Any]:
     """`function(*task)` of each task, computed by the workers. `address`: of a scheduler, or a `distributed.Client`; None: a
     cluster on this machine, for the time of the call. Raises MissingExtraError: without the extra `dist`; InputError: nobody
-    answers at the address; DeviceError: workers died with a task as often as it was handed out."""
+    answers at the address, or workers do not start; DeviceError: workers died with a task as often as it was handed out."""
     try:
         from distributed import Client, LocalCluster
     except ImportError:
@@ -38,7 +38,12 @@ def in_cluster(function: Callable, tasks: Iterable[tuple], address: Any) -> Iter
         with client:
             yield from in_cluster(function, tasks, client)
     else:
-        with LocalCluster(threads_per_worker=1, dashboard_address=":0") as cluster, Client(cluster) as client:
+        try:
+            cluster = LocalCluster(threads_per_worker=1, dashboard_address=":0")
+        except RuntimeError as error:
+            guard = 'they read the script anew, so it calls this below if __name__ == "__main__":'
+            raise InputError(f"engine='dask': no workers start on this machine ({error}): {guard}") from error
+        with cluster, Client(cluster) as client:
             yield from in_cluster(function, tasks, client)
 
 

@@ -381,7 +381,6 @@ SHORTER_STEPS = (1, 4, 16)  # by which the step of a simulation that diverges is
 DESCRIPTION_WEIGHTS = np.geomspace(1e-2, 1e4, 25)
 DESCRIPTION_ROUNDS = 3  # rounds over all links: weights hardly depend on each other
 NO_EVIDENCE = 2.0  # twice a logarithm of probabilities: weights whose evidence differs by less are as good as each other
-DRIVES_WEIGHT = 1e-6  # weight of described friction, rotors and springs, which descriptions seldom know
 BOUND_SLACK = 1.05  # times the largest error of the fit: a bound that the fit itself keeps
 MEMBERSHIP_RANGE = 1e12  # times the bound: larger equations than that a linear program does not solve
 MEMBERSHIP_ROWS = 2000  # rows of all joints that a linear program looks at

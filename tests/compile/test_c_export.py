@@ -342,12 +342,10 @@ def test_hostile_names(name, tmp_path):
 
 
 @needs_compiler
-@pytest.mark.parametrize("path", sorted(BAD.glob("s*.urdf")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", sorted({*BAD.glob("s*.urdf")} - {BAD / "s03_newline.urdf"}), ids=lambda path: path.stem)
 def test_hostile_descriptions(path, tmp_path):
-    try:
-        robot = qddot.load(path)
-    except qddot.errors.ModelError:
-        pytest.skip("refused when read")
+    """But for one that is refused when it is read."""
+    robot = qddot.load(path)
     robot.export_c(tmp_path, ["inverse_dynamics", ("jacobian", {"frame": robot.frame_names[-1]})])
     assert all(re.fullmatch(r"[a-z0-9_]+\.[ch]|CMakeLists\.txt", p.name) for p in tmp_path.iterdir())
     checked_files(tmp_path, (*robot.frame_names, *robot.joint_names))

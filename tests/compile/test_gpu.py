@@ -350,28 +350,27 @@ def told(kernel):
     return kernel.now.take()
 
 
-@pytest.mark.parametrize("states", [1, 31, 32, 33, 1000])
-@pytest.mark.parametrize("real", REALS)
 @pytest.mark.parametrize("quantity", [*FEW, "inverse_dynamics_derivatives", "forward_dynamics_derivatives", "jacobian"])
-@pytest.mark.parametrize("shape", [Shape(), Shape(element_major=True), Shape(shared=10 << 10)])
-def test_the_cpus_bits(gpu, quantity, real, states, shape):
+def test_the_cpus_bits(gpu, quantity):
+    """In both precisions, in every layout, of batches that fill a warp and such that do not."""
     where, torch = gpu
     robot = qddot.load("arm7")
-    program = program_of(robot, quantity, real)
-    kernel = DeviceKernel(program, np.dtype(REALS[real]), where, shape)
-    rng = np.random.default_rng(states)
-    drawn = [rng.normal(size=(states, x.size)).astype(REALS[real]) for x in program.inputs]
-    inputs = [torch.from_numpy(x).cuda() for x in drawn]
-    outputs = [x for x in program.outputs if x.name != "margins"]
-    results = [torch.full((states, x.size), np.nan, dtype=inputs[0].dtype, device="cuda") for x in outputs]
-    torch.cuda.synchronize()
-    kernel.launch(states, [Rows(x.data_ptr(), x.shape[1]) for x in inputs], [x.data_ptr() for x in results])
-    assert told(kernel) is None
-    wanted = getattr(robot, quantity)(*drawn, dtype=REALS[real])
-    for x, found, want in zip(outputs, results, wanted if isinstance(wanted, tuple) else (wanted,)):
-        got = found.cpu().numpy()
-        got = got.reshape(x.size, states).T if shape.element_major else got
-        np.testing.assert_array_equal(got, want.reshape(states, -1))
+    for real, shape in itertools.product(REALS, [Shape(), Shape(element_major=True), Shape(shared=10 << 10)]):
+        program = program_of(robot, quantity, real)
+        kernel = DeviceKernel(program, np.dtype(REALS[real]), where, shape)
+        for states in (1, 31, 32, 33, 1000):
+            rng = np.random.default_rng(states)
+            drawn = [rng.normal(size=(states, x.size)).astype(REALS[real]) for x in program.inputs]
+            inputs = [torch.from_numpy(x).cuda() for x in drawn]
+            results = [torch.full((states, x.size), np.nan, dtype=inputs[0].dtype, device="cuda") for x in program.shown]
+            torch.cuda.synchronize()
+            kernel.launch(states, [Rows(x.data_ptr(), x.shape[1]) for x in inputs], [x.data_ptr() for x in results])
+            assert told(kernel) is None, (real, shape, states)
+            wanted = getattr(robot, quantity)(*drawn, dtype=REALS[real])
+            for x, found, want in zip(program.shown, results, wanted if isinstance(wanted, tuple) else (wanted,)):
+                got = found.cpu().numpy()
+                got = got.reshape(x.size, states).T if shape.element_major else got
+                np.testing.assert_array_equal(got, want.reshape(states, -1), err_msg=f"{real}, {shape}, {states} states")
 
 
 def test_a_state_without_a_result_is_named(gpu):

@@ -10,7 +10,7 @@ import pytest
 
 import qddot
 from qddot.explore.scene import FACES, scene
-from qddot.pictures.view import matrix
+from qddot.model.pose import to_matrix
 from qddot.pictures.visuals import parts_of
 
 URDF = """<robot name="drawn">
@@ -108,9 +108,9 @@ def test_mjcf_meshes(tmp_path, given):
     link = next(x for x in qddot.load(tmp_path / "m.xml").model.links if x.name == "a")
     (mesh,) = link.visuals
     assert (mesh.kind, mesh.size, mesh.color) == ("mesh", (2, 2, 2), (0, 0, 1))
-    at = matrix(mesh.pose) @ [2 * 0.3, 2 * 0.1, 0, 1]  # the middle of the brick
+    at = to_matrix(mesh.pose) @ [2 * 0.3, 2 * 0.1, 0, 1]  # the middle of the brick
     assert at[:3] == pytest.approx([-0.2, 2 * 0.2, 1], abs=1e-6)
-    assert abs(matrix(mesh.pose)[:3, 0]) == pytest.approx([0, 1, 0], abs=1e-6)
+    assert abs(to_matrix(mesh.pose)[:3, 0]) == pytest.approx([0, 1, 0], abs=1e-6)
 
 
 def test_the_page_draws_meshes(opened, ball):

@@ -10,8 +10,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from qddot.cluster import ROUNDS, Handed
-from qddot.errors import DeviceError
+from qddot.cluster import ROUNDS, Handed, in_cluster
+from qddot.errors import DeviceError, InputError
 from qddot.identify import Log, ParameterSet
 from tests.identify.arms import random_arm
 from tests.identify.simulated import simulated, truth
@@ -96,3 +96,15 @@ def test_a_task_outlives_its_workers_but_not_without_end() -> None:
         Handed(Dying(ROUNDS), divmod, (7, 2)).result()
     with pytest.raises(ZeroDivisionError):  # an error of the task itself is no dead worker
         Handed(Dying(0), divmod, (7, 0)).result()
+
+
+def test_a_script_without_its_guard_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers read the script anew, call the same again and fail; Dask says only that they did."""
+    distributed = pytest.importorskip("distributed", reason="dask is not installed")
+
+    def failing(**_: object) -> None:
+        raise RuntimeError("Nanny failed to start.")
+
+    monkeypatch.setattr(distributed, "LocalCluster", failing)
+    with pytest.raises(InputError, match=r'no workers start on this machine .*below if __name__ == "__main__":'):
+        next(in_cluster(divmod, [(7, 2)], None))

@@ -74,7 +74,9 @@ def test_intervals_with_priors_hold_the_truth(name: str) -> None:
     true, draw, off = float(THETA[SET.names.index(name)]), np.random.default_rng(0), []
     deviation = 0.2 * abs(true)
     for _ in range(30):
-        fit = TRUE.identify(recorded(0.5), parameter_set=SET.expect({name: (true + deviation * draw.normal(), deviation)}), cutoff=5.0)
+        fit = TRUE.identify(
+            recorded(0.5), parameter_set=SET.expect({name: (true + deviation * draw.normal(), deviation)}), cutoff=5.0
+        )
         assert 0 < fit.std[name] < 1.001 * deviation
         off.append((fit.parameters[name] - true) / fit.std[name])
     assert np.mean(np.square(off)) < 2

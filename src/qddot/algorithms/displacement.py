@@ -19,39 +19,33 @@ def integrate(model: LiftedModel, q: Scalars, v: Scalars) -> list[Scalar]:
     """The configuration reached from q by the displacement v. Smooth everywhere, so that at v = 0 it is differentiated along the
     tangent."""
     reached: list[Scalar] = []
-    for joint in model.source.mechanism.coordinates:
-        i, k = joint.q.start, joint.v.start
-        for part in joint.parts:
-            here, by = q[i : i + part.nq], v[k : k + part.nv]
-            i, k = i + part.nq, k + part.nv
-            if not part.quaternion:
-                reached += [a + b for a, b in zip(here, by)]
-                continue
-            reached += turned(model.field, here[:4], by[:3])
-            if part.nv == 6:
-                step = from_quaternion(*here[:4]) @ screw_step(model.field, Vec(*by[:3]), Vec(*by[3:]))
-                reached += [a + b for a, b in zip(here[4:], step)]
+    for part, at, columns in model.source.mechanism.parts():
+        here, by = q[at], v[columns]
+        if not part.quaternion:
+            reached += [a + b for a, b in zip(here, by)]
+            continue
+        reached += turned(model.field, here[:4], by[:3])
+        if part.nv == 6:
+            step = from_quaternion(*here[:4]) @ screw_step(model.field, Vec(*by[:3]), Vec(*by[3:]))
+            reached += [a + b for a, b in zip(here[4:], step)]
     return reached
 
 
 def difference(model: LiftedModel, start: Scalars, end: Scalars) -> list[Scalar]:
     """The displacement from one configuration to another, the shorter way round; the inverse of `integrate`."""
     found: list[Scalar] = []
-    for joint in model.source.mechanism.coordinates:
-        i = joint.q.start
-        for part in joint.parts:
-            a, b = start[i : i + part.nq], end[i : i + part.nq]
-            i += part.nq
-            if not part.quaternion:
-                found += [y - x for x, y in zip(a, b)]
-                continue
-            a = unit(model.field, a[:4]) + list(a[4:])
-            w, beyond = rotation_vector(model.field, a[:4], unit(model.field, b[:4]))
-            found += w
-            if part.nv == 6:
-                moved = from_quaternion(*a[:4]).T @ (Vec(*b[4:]) - Vec(*a[4:]))
-                across = w.cross(moved)
-                found += moved - across * 0.5 + w.cross(across) * beyond
+    for part, at, _ in model.source.mechanism.parts():
+        a, b = start[at], end[at]
+        if not part.quaternion:
+            found += [y - x for x, y in zip(a, b)]
+            continue
+        a = unit(model.field, a[:4]) + list(a[4:])
+        w, beyond = rotation_vector(model.field, a[:4], unit(model.field, b[:4]))
+        found += w
+        if part.nv == 6:
+            moved = from_quaternion(*a[:4]).T @ (Vec(*b[4:]) - Vec(*a[4:]))
+            across = w.cross(moved)
+            found += moved - across * 0.5 + w.cross(across) * beyond
     return found
 
 

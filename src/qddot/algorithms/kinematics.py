@@ -155,13 +155,7 @@ def path_to_root(model: LiftedModel | Model, index: int) -> Iterator[int]:
 
 def coordinate_rates(model: LiftedModel, q: Scalars, qd: Scalars) -> list[Scalar]:
     """dq/dt (nq): qd itself, but for joints with quaternions."""
-    rates: list[Scalar] = []
-    for joint in model.source.mechanism.coordinates:
-        i, k = joint.q.start, joint.v.start
-        for part in joint.parts:
-            rates += part.rate(q[i : i + part.nq], qd[k : k + part.nv])
-            i, k = i + part.nq, k + part.nv
-    return rates
+    return [x for part, at, columns in model.source.mechanism.parts() for x in part.rate(q[at], qd[columns])]
 
 
 def zeros(n: int) -> list[Scalar]:

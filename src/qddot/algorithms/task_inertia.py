@@ -13,7 +13,7 @@ import math
 from typing import NamedTuple
 
 from qddot.algorithms.analytic import COORDINATES, analytic_jacobian
-from qddot.algorithms.factor import Matrix, reciprocal
+from qddot.algorithms.factor import Matrix, dot, reciprocal
 from qddot.algorithms.forward_dynamics import factored_mass_matrix
 from qddot.algorithms.jacobian import REFERENCES, jacobian, rows
 from qddot.algorithms.kinematics import Scalars
@@ -117,7 +117,3 @@ def inverse_of_unit_triangular(R: Matrix) -> Matrix:
         for i in reversed(range(j)):
             W[i][j] = -sum((R[i][k] * W[k][j] for k in range(i + 1, j + 1)), 0.0)
     return W
-
-
-def dot(a: Scalars, b: Scalars) -> Scalar:
-    return sum((x * y for x, y in zip(a, b)), 0.0)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,13 +17,15 @@ import numpy as np
 from qddot.algorithms.quantities import QUANTITIES
 from qddot.arguments import file_path, word
 from qddot.compile.c_selftest import STATES, expected, selftest
-from qddot.compile.c_source import NOT_INLINED, PRECISIONS, Precision, c_function, margins, prototype, shown
+from qddot.compile.c_source import NOT_INLINED, PRECISIONS, Precision, c_function, prototype
 from qddot.compile.evaluate import Evaluator
 from qddot.compile.trace import Request
 from qddot.errors import InputError, as_written, near_matches, unknown_name
 from qddot.files import write_whole
 from qddot.graph.program import Program
 from qddot.model.lower import Coordinates, Mechanism
+from qddot.model.model import Model
+from qddot.model.variables import Variable
 
 LONGEST = 32
 WIDTH = 110
@@ -87,7 +89,7 @@ def export_c(
     mechanism = evaluator.model.mechanism
     states = random_states(mechanism, evaluator, draw)
     files = {
-        f"{prefix}.h": header(prefix, functions, real, mechanism, about),
+        f"{prefix}.h": header(prefix, functions, real, evaluator.model, about),
         f"{prefix}.c": source(prefix, functions, real),
         f"{prefix}_selftest.c": selftest(prefix, {f.name: expected(kernel(f), states, real) for f in functions}, real),
         "CMakeLists.txt": BUILD.format(name=prefix),
@@ -242,10 +244,10 @@ endforeach()
 """
 
 
-def header(prefix: str, functions: Sequence[Function], real: Precision, mechanism: Mechanism, about: Callable[[str], str]) -> str:
+def header(prefix: str, functions: Sequence[Function], real: Precision, model: Model, about: Callable[[str], str]) -> str:
     """Conventions, then a prototype for each function."""
-    guard, frames = f"QDDOT_{prefix.upper()}_H", list(mechanism.frames)
-    lines = [*comment(introduction(mechanism, COMPILERS)), "", f"#ifndef {guard}", f"#define {guard}", ""]
+    guard, frames = f"QDDOT_{prefix.upper()}_H", list(model.mechanism.frames)
+    lines = [*comment(introduction(model, COMPILERS)), "", f"#ifndef {guard}", f"#define {guard}", ""]
     lines += ["#ifdef __cplusplus", 'extern "C" {', "#endif", ""]
     for f in functions:
         lines += comment(description(f, frames, about))
@@ -260,8 +262,9 @@ def source(prefix: str, functions: Sequence[Function], real: Precision) -> str:
     return "\n".join([f'#include "{prefix}.h"', "", "#include <math.h>", "", *cut, *bodies])
 
 
-def introduction(mechanism: Mechanism, of_the_language: str = "") -> list[str]:
-    """Lines of the comment that holds for every function of the file: conventions, sizes, joints."""
+def introduction(model: Model, of_the_language: str = "") -> list[str]:
+    """Lines of the comment that holds for every function of the file: conventions, sizes, joints, variables."""
+    mechanism = model.mechanism
     nq, nv = mechanism.nq, mechanism.nv
     general = CONVENTIONS + of_the_language + (QUATERNIONS if nq != nv else "")
     order = f"q has nq = {nq} elements; qd, qdd and tau have nv = {nv}. Joints are numbered from 0, in the order of joint_names:"
@@ -270,7 +273,18 @@ def introduction(mechanism: Mechanism, of_the_language: str = "") -> list[str]:
         *(text.strip() for text in general.split("\n\n")),
         order,
         *(f"  {joint_line(k, c)}" for k, c in enumerate(mechanism.coordinates)),
+        *variable_lines(model.variables),
     ]
+
+
+def variable_lines(variables: Sequence[Variable]) -> Iterable[str]:
+    """Where each number of the input `variables` stands, and what it was."""
+    at = 0
+    for x in variables:
+        if not at:
+            yield "These numbers are not constants here: they are the elements of variables, in SI units; as described:"
+        yield f"  variables{elements(range(at, at + x.size))}  {in_comment(x.name)}  {', '.join(f'{v:.9g}' for v in x.default)}"
+        at += x.size
 
 
 def joint_line(number: int, c: Coordinates) -> str:
@@ -294,9 +308,9 @@ def description(f: Function, frames: list[str], about: Callable[[str], str]) -> 
     lines = [f"{f.request.quantity.replace('_', ' ')}: {about(f.request.quantity)}"]
     if options := [f"{name} {frames.index(x) if name == 'frame' else x}" for name, x in f.request.options]:
         lines.append(f"Options: {', '.join(options)}.{COUNTED if 'frame' in dict(f.request.options) else ''}")
-    if shapes := [f"{x.name} {' x '.join(map(str, x.shape))}" for x in (*f.program.inputs, *shown(f.program)) if len(x.shape) > 1]:
+    if shapes := [f"{x.name} {' x '.join(map(str, x.shape))}" for x in (*f.program.inputs, *f.program.shown) if len(x.shape) > 1]:
         lines.append(f"Shapes: {', '.join(shapes)}.")
-    if margins(f.program):
+    if f.program.margins:
         lines.append("Returns 0, or where there is no result the number of a column.")
     return lines
 

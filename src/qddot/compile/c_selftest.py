@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from qddot.compile.c_source import PRECISIONS, Precision, margins, shown
+from qddot.compile.c_source import PRECISIONS, Precision
 from qddot.compile.kernel import Kernel
 from qddot.graph.expr import Expr
 from qddot.graph.program import Program
@@ -139,14 +139,14 @@ def selftest(name: str, functions: Mapping[str, Expected], precision: Precision)
 def test(function: str, x: Expected, precision: Precision) -> Iterator[str]:
     """A C function that tests one function in every state."""
     real, states = precision.real, len(x.codes)
-    given, wanted = [i.name for i in x.program.inputs], [o.name for o in shown(x.program)]
+    given, wanted = [i.name for i in x.program.inputs], [o.name for o in x.program.shown]
     call = f"{function}({', '.join([*(f'{n}[k]' for n in given), *(f'found_{n}' for n in wanted)])})"
     yield from (f"static void test_{function}(void)", "{")
     for name, values in (*x.inputs.items(), *x.outputs.items()):
         yield from table(f"static const {real} {name}[{states}][{values.shape[1]}]", values, precision)
     yield from (f"    {real} found_{name}[{x.outputs[name].shape[1]}];" for name in wanted)
     checks = [f"agree(found_{n}, {n}[k], {x.outputs[n].shape[1]}, {PRECISIONS['double'].literal(x.tolerances[n])})" for n in wanted]
-    if margins(x.program):
+    if x.program.margins:
         yield f"    static const int codes[{states}] = {{{', '.join(map(str, x.codes))}}};"
         yield from ("    int k;", f"    for (k = 0; k < {states}; ++k) {{", f"        const int code = {call};")
         yield f'        report("{function}", k, code == codes[k] && (code != 0 || ({" && ".join(checks)})));'

@@ -18,7 +18,7 @@ import numpy as np
 
 from qddot.errors import InputError
 from qddot.graph.expr import Expr
-from qddot.graph.program import Output, Program
+from qddot.graph.program import Program
 
 LINE = 60
 """Characters of an expression that is still written inside another one."""
@@ -115,21 +115,11 @@ class Text(NamedTuple):
 # the function ---------------------------------------------------------------------------------------------------------
 
 
-def shown(program: Program) -> list[Output]:
-    """The outputs a caller sees."""
-    return [x for x in program.outputs if x.name != "margins"]
-
-
-def margins(program: Program) -> Output | None:
-    """Where one of these is not positive, the quantity does not exist."""
-    return next((x for x in program.outputs if x.name == "margins"), None)
-
-
 def prototype(program: Program, name: str, precision: Precision) -> str:
     """The function's head, without a semicolon."""
     inputs = [f"const {precision.real} {x.name}[{x.size}]" for x in program.inputs]
-    outputs = [f"{precision.real} {x.name}[{x.size}]" if x.shape else f"{precision.real} *{x.name}" for x in shown(program)]
-    return f"{'int' if margins(program) else 'void'} {name}({', '.join(inputs + outputs)})"
+    outputs = [f"{precision.real} {x.name}[{x.size}]" if x.shape else f"{precision.real} *{x.name}" for x in program.shown]
+    return f"{'int' if program.margins else 'void'} {name}({', '.join(inputs + outputs)})"
 
 
 def c_function(program: Program, name: str, precision: Precision) -> Iterator[str]:
@@ -150,7 +140,7 @@ def straight_line(program: Program, name: str, language: Language) -> tuple[list
         parts = Parts(program, name, language, statements, checks, results)
         functions = list(parts.functions())
         statements, checks, results = parts.calls()
-    return functions, [*statements, *checks, *results, *(["return 0;"] if margins(program) else [])]
+    return functions, [*statements, *checks, *results, *(["return 0;"] if program.margins else [])]
 
 
 def braced(head: str, lines: Iterable[str]) -> Iterator[str]:
@@ -188,7 +178,7 @@ class Parts:
         self.checks = [self.from_places(line) for line in checks]
         self.last = [[self.from_places(line) for line in piece] for piece in cut(results)]
         self.types = {x.name: language.array(x.name, True) for x in program.inputs}
-        self.types |= {name: language.array(name, False) for name in ("w", *(x.name for x in shown(program)))}
+        self.types |= {name: language.array(name, False) for name in ("w", *(x.name for x in program.shown))}
 
     def connected(self, piece: list[str], start: int) -> Iterator[str]:
         """Yield what a piece needs of others is read before its first use, what others need of it is stored at once."""
@@ -265,14 +255,14 @@ class Printer:
 
     def checks(self) -> Iterator[str]:
         """Leave with the number of the column at fault: the last one, since elimination begins at the tips."""
-        found = margins(self.program)
-        for column, x in reversed(list(enumerate(found.values if found else (), 1))):
+        margins = [x for output in self.program.margins for x in output.values]
+        for column, x in reversed(list(enumerate(margins, 1))):
             if x.__class__ is Expr or not x > 0:
                 yield f"if (!({self.operand(x).code} > {self.language.literal(0.0)})) return {column};"
 
     def results(self) -> Iterator[str]:
         """Write the outputs."""
-        for output in shown(self.program):
+        for output in self.program.shown:
             for k, x in enumerate(output.values):
                 yield f"{output.name}[{k}] = {self.operand(x).code};"
 

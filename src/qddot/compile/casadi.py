@@ -44,9 +44,8 @@ def to_casadi(program: Program) -> casadi.Function:
             value[node] = flat[source][element]
         else:
             value[node] = operation[node.op](*(get(a) for a in node.args))
-    shown = [x for x in program.outputs if x.name != "margins"]
-    outputs = [shaped(ca, [get(v) for v in x.values], x.shape) for x in shown]
-    return ca.Function(program.name, symbols, outputs, [x.name for x in program.inputs], [x.name for x in shown])
+    outputs = [shaped(ca, [get(v) for v in x.values], x.shape) for x in program.shown]
+    return ca.Function(program.name, symbols, outputs, [x.name for x in program.inputs], [x.name for x in program.shown])
 
 
 def shaped(ca, values: list, shape: tuple[int, ...]):

@@ -59,7 +59,7 @@ def bound_entry(
     """A builtin without arguments that runs the kernel on fixed arrays, outputs after inputs, and returns `result`."""
     if not layout.has_direct_entry() or max(x.size for x in (*program.inputs, *program.outputs)) > LARGEST:
         return None
-    margins = [x.size for x in program.outputs if x.name == "margins"]
+    margins = [x.size for x in program.margins]
     module = "\n".join([*helpers([x.size for x in (*program.inputs, *program.outputs)], margins), *bound(program)])
     code = load_module(module, "entry", computer)
     numbers = [*functions_and_types(), single.kernel, id(result), *(a.ctypes.data for a in arrays)]

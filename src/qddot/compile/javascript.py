@@ -15,7 +15,7 @@ import numpy as np
 
 from qddot.arguments import file_path
 from qddot.compile.c_export import Quantities, comment, description, introduction, plan, requests
-from qddot.compile.c_source import braced, shown, straight_line
+from qddot.compile.c_source import braced, straight_line
 from qddot.compile.evaluate import Evaluator
 from qddot.errors import InputError
 from qddot.files import write_whole
@@ -52,7 +52,7 @@ class JavaScript:
 def javascript_function(program: Program, name: str, prefix: str = "") -> Iterator[str]:
     """The lines of the function, `prefix` before its head; before it, the parts of a long one."""
     parts, lines = straight_line(program, name, JavaScript())
-    arrays = ", ".join(x.name for x in (*program.inputs, *shown(program)))
+    arrays = ", ".join(x.name for x in (*program.inputs, *program.shown))
     yield from (*parts, *braced(f"{prefix}function {name}({arrays})", lines))
 
 
@@ -70,7 +70,7 @@ def export_js(
         raise InputError(f"{path.name!r} ends in {path.suffix!r}: a JavaScript module is written to .mjs or .js")
     functions = plan(evaluator, "", requests(quantities), options, np.dtype(float))
     mechanism = evaluator.model.mechanism
-    lines = [*comment(introduction(mechanism)), ""]
+    lines = [*comment(introduction(evaluator.model)), ""]
     for f in functions:
         lines += comment(description(f, list(mechanism.frames), about))
         lines += javascript_function(f.program, f.name, "export ")

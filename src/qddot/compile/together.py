@@ -118,7 +118,5 @@ def slope_of(evaluate: Evaluator, quantity: str, wrt: str, options: Sequence[tup
 def slope_program(program: Program, wrt: str, jacobian: Any) -> Program:
     """Derivatives of what a program shows, and its margins as they are."""
     chosen = next(k for k, x in enumerate(program.inputs) if x.name == wrt)
-    margins = tuple(x for x in program.outputs if x.name == "margins")
-    shown = tuple(x for x in program.outputs if x.name != "margins")
-    found = jacobian(replace(program, outputs=shown), chosen)
-    return replace(found, outputs=(*found.outputs, *margins))
+    found = jacobian(replace(program, outputs=program.shown), chosen)
+    return replace(found, outputs=(*found.outputs, *program.margins))

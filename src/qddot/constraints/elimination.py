@@ -7,10 +7,9 @@ told, and margins say where it is otherwise, and `qddot.constraints.factored` mu
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
-from qddot.algorithms.factor import Factor, factor
+from qddot.algorithms.factor import Factor, dot, factor
 from qddot.algorithms.kinematics import Scalars
 from qddot.model.field import Field
 from qddot.model.scalar import Scalar
@@ -95,7 +94,3 @@ def all_positive(field: Field, margins: Scalars) -> Scalar:
     for margin in margins:
         verdict = field.where_positive(margin, verdict, 0.0)
     return verdict
-
-
-def dot(a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
-    return sum((x * y for x, y in zip(a, b, strict=True)), 0.0)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike
 
-from qddot.algorithms.factor import Factor, factor
+from qddot.algorithms.factor import Factor, dot, factor
 from qddot.algorithms.forward_dynamics import Accelerations, factored_mass_matrix
 from qddot.algorithms.inverse_dynamics import Wrenches
 from qddot.algorithms.kinematics import Scalars, coordinate_rates, zeros
@@ -20,7 +20,7 @@ from qddot.algorithms.steps import Accelerate, along, kutta, unit_quaternions
 from qddot.compile.trace import forces, recorded
 from qddot.constraints.constrained import CLOSED
 from qddot.constraints.constraint import Constraint
-from qddot.constraints.elimination import Eliminated, Matrix, all_positive, dot, eliminated
+from qddot.constraints.elimination import Eliminated, Matrix, all_positive, eliminated
 from qddot.constraints.trace import constraint_program
 from qddot.graph.expr import Expr, Trace
 from qddot.graph.program import Input, Output, Program, output

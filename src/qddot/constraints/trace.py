@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from qddot.algorithms.factor import dot
 from qddot.algorithms.kinematics import coordinate_rates, zeros
 from qddot.compile.trace import recorded
 from qddot.constraints.constraint import Constraint
-from qddot.constraints.elimination import Matrix, dot
+from qddot.constraints.elimination import Matrix
 from qddot.constraints.state import State
 from qddot.errors import InputError
 from qddot.graph.derivative import along, gradient, variables_of

@@ -16,6 +16,7 @@ import numpy as np
 
 from qddot.arguments import finite_array, finite_number
 from qddot.errors import InputError, as_written
+from qddot.model.pose import to_matrix
 
 if TYPE_CHECKING:
     from qddot.robot import Robot
@@ -251,7 +252,7 @@ class Columns:
         self.frames = [robot.frame_names.index(b.name) for b in links]
         self.place = np.full(len(bodies), -1)
         self.place[[b.index for b in links]] = range(len(links))
-        self.back = np.stack([np.linalg.inv(homogeneous(b.link)) for b in links])
+        self.back = np.stack([np.linalg.inv(to_matrix(b.link)) for b in links])
         self.carries = np.zeros((len(bodies), len(moved)), bool)  # does an entry move this body?
         for b in bodies:
             i = b.index
@@ -281,9 +282,3 @@ class Placed(NamedTuple):
         J = np.zeros((self.columns.robot.nv, len(point), 3))
         np.add.at(J, self.columns.column, velocity.swapaxes(0, 1))  # joints that follow another share its column
         return np.moveaxis(J, 0, -1)
-
-
-def homogeneous(T: Any) -> np.ndarray:
-    found = np.eye(4)
-    found[:3, :3], found[:3, 3] = np.array(T.R, float), np.array(T.p, float)
-    return found

@@ -9,7 +9,6 @@ from qddot.algorithms.drives import spring_torque
 from qddot.algorithms.forward_dynamics import delivered_torque
 from qddot.algorithms.kinematics import coordinate_rates, world_poses
 from qddot.algorithms.mass_matrix import mass_matrix
-from qddot.compile.c_source import shown
 from qddot.compile.javascript import javascript_function
 from qddot.compile.trace import recorded
 from qddot.constraints.standard import from_description
@@ -42,7 +41,7 @@ def functions(programs: Mapping[str, Program]) -> str:
 
 def signatures(programs: Mapping[str, Program]) -> dict[str, list[int]]:
     """How many numbers each function writes into each of its outputs."""
-    return {name: [x.size for x in shown(program)] for name, program in programs.items()}
+    return {name: [x.size for x in program.shown] for name, program in programs.items()}
 
 
 class Recording:

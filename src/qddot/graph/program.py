@@ -13,6 +13,9 @@ from typing import NamedTuple
 from qddot.graph.expr import Expr, plain, schedule
 from qddot.model.scalar import Scalar
 
+MARGINS = "margins"
+"""How the last output of a program is called that may not exist for every input."""
+
 
 class Input(NamedTuple):
     name: str
@@ -48,12 +51,22 @@ class Program:
         """Every node needed, operands first."""
         return schedule(value for output in self.outputs for value in output.values)
 
+    @property
+    def shown(self) -> tuple[Output, ...]:
+        """The outputs that a caller sees."""
+        return tuple(x for x in self.outputs if x.name != MARGINS)
+
+    @property
+    def margins(self) -> tuple[Output, ...]:
+        """The output, if there is one, that says where what is computed exists: its elements are positive there."""
+        return tuple(x for x in self.outputs if x.name == MARGINS)
+
     def is_finite(self, largest: float = sys.float_info.max) -> bool:
         """False if a constant is not a number, or larger than that: it would spread through results without a flag.
 
         A program with a margin that is a constant, and not positive, computes nothing: every call says so, whatever its constants.
         """
-        if self.outputs[-1].name == "margins" and any(x.__class__ is not Expr and x <= 0 for x in self.outputs[-1].values):
+        if any(x.__class__ is not Expr and x <= 0 for margins in self.margins for x in margins.values):
             return True
         constants = {x for node in self.nodes if node.op != "var" for x in node.args if x.__class__ is not Expr}
         constants |= {x for output in self.outputs for x in output.values if x.__class__ is not Expr}

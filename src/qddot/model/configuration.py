@@ -86,13 +86,7 @@ def normalized(mechanism: Mechanism, q: np.ndarray) -> np.ndarray:
 
 def joint_by_joint(mechanism: Mechanism, batch: tuple[int, ...], f: Callable[[JointType, slice, slice], np.ndarray]) -> np.ndarray:
     """`f(joint, its slice of q, its slice of qd)`, put together along the last axis."""
-    pieces = [np.zeros((*batch, 0))]
-    for c in mechanism.coordinates:
-        i, k = c.q.start, c.v.start
-        for part in c.parts:
-            pieces.append(f(part, slice(i, i + part.nq), slice(k, k + part.nv)))
-            i, k = i + part.nq, k + part.nv
-    return np.concatenate(pieces, axis=-1)
+    return np.concatenate([np.zeros((*batch, 0)), *(f(*part) for part in mechanism.parts())], axis=-1)
 
 
 def together(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

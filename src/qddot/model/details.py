@@ -6,12 +6,12 @@ import math
 from typing import Any
 
 from qddot.model.description import Joint, Limits
-from qddot.model.diagram import joint_words, number
+from qddot.model.diagram import joint_words
 from qddot.model.drive import Drive
 from qddot.model.inertia import Inertia
 from qddot.model.lower import in_order
 from qddot.model.model import Model
-from qddot.model.scalar import is_symbolic, is_zero
+from qddot.model.scalar import few_digits, is_symbolic, is_zero
 from qddot.model.spatial import upper
 
 WORDS = {
@@ -83,7 +83,7 @@ class Details:
         return found
 
     def __str__(self) -> str:
-        lines = [f"{self.model.name}: moving mass {number(self.mass)} kg"]
+        lines = [f"{self.model.name}: moving mass {few_digits(self.mass)} kg"]
         for joint in in_order(self.model.joints, self.model.root):
             lines.append(f"{joint.child} on {joint.parent}")
             lines.append(f"  {joint_words(joint)}{limit_words(joint)}")
@@ -128,12 +128,12 @@ def inertia_words(inertia: Inertia | None) -> list[str]:
     """Mass, centre and tensor, with units; products of inertia only where there are some."""
     if inertia is None:
         return ["no inertia"]
-    centre = ", ".join(number(x) for x in inertia.com)
-    xx, xy, xz, yy, yz, zz = (number(x) for x in upper(inertia.tensor))
+    centre = ", ".join(few_digits(x) for x in inertia.com)
+    xx, xy, xz, yy, yz, zz = (few_digits(x) for x in upper(inertia.tensor))
     moments = f"Ixx {xx}, Iyy {yy}, Izz {zz}"
     if any(not is_zero(x) for x in (inertia.tensor[0][1], inertia.tensor[0][2], inertia.tensor[1][2])):
         moments += f", Ixy {xy}, Ixz {xz}, Iyz {yz}"
-    return [f"mass {number(inertia.mass)} kg, centre of mass ({centre}) m", f"about it {moments} kg m^2"]
+    return [f"mass {few_digits(inertia.mass)} kg, centre of mass ({centre}) m", f"about it {moments} kg m^2"]
 
 
 def drive_words(drive: Drive | None, kind: str = "revolute") -> str:
@@ -145,10 +145,10 @@ def drive_words(drive: Drive | None, kind: str = "revolute") -> str:
     for name, value in drive.given.items():
         if name in WORDS:
             called, unit = WORDS[name]
-            shown = "/".join(number(v) for v in value) if isinstance(value, tuple) else number(value)
+            shown = "/".join(few_digits(v) for v in value) if isinstance(value, tuple) else few_digits(value)
             words.append(f"{called} {shown} {unit.format(x=x, f=f)}".strip())
         elif name == "rotor_axis":
-            words.append(f"a gyroscope about ({', '.join(number(v) for v in value)})")
+            words.append(f"a gyroscope about ({', '.join(few_digits(v) for v in value)})")
     return ", ".join(words) + (" (on the motor's side)" if drive.side == "motor" and words else "")
 
 

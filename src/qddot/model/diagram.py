@@ -11,7 +11,7 @@ from qddot.model.description import Joint
 from qddot.model.drive import Drive
 from qddot.model.lower import in_order
 from qddot.model.model import Model
-from qddot.model.scalar import Scalar, is_zero
+from qddot.model.scalar import few_digits, is_zero
 
 ROW, INDENT, MARGIN = 30, 26, 14  # px
 WIDTH_OF_A_CHARACTER = 7.3  # px at 13 px
@@ -52,7 +52,7 @@ class Diagram:
         found = []
         for x in self.model.transmissions:
             for motor, row, drive in zip(x.motors, x.matrix, x.drives):
-                terms = " + ".join(f"{number(n)} {joint}" for n, joint in zip(row, x.joints) if not is_zero(n))
+                terms = " + ".join(f"{few_digits(n)} {joint}" for n, joint in zip(row, x.joints) if not is_zero(n))
                 rest = drive_words(drive)
                 found.append(("drive", f"motor {motor} turns by {terms}" + (f"; {rest}" if rest else "")))
         for x in self.model.constraints:
@@ -150,10 +150,10 @@ def joint_words(joint: Joint) -> str:
         axis = tuple(joint.axis)
         units = {(1, 0, 0): "x", (0, 1, 0): "y", (0, 0, 1): "z", (-1, 0, 0): "-x", (0, -1, 0): "-y", (0, 0, -1): "-z"}
         along = {"prismatic": "along", "planar": "normal to"}.get(joint.kind, "about")
-        words += f" {along} {units.get(axis) or '(' + ', '.join(map(number, axis)) + ')'}"
+        words += f" {along} {units.get(axis) or '(' + ', '.join(map(few_digits, axis)) + ')'}"
     if joint.mimic:
-        offset = "" if is_zero(joint.mimic.offset) else f" + {number(joint.mimic.offset)}"
-        words += f", follows {number(joint.mimic.multiplier)} {joint.mimic.joint}{offset}"
+        offset = "" if is_zero(joint.mimic.offset) else f" + {few_digits(joint.mimic.offset)}"
+        words += f", follows {few_digits(joint.mimic.multiplier)} {joint.mimic.joint}{offset}"
     return words
 
 
@@ -162,18 +162,14 @@ def drive_words(drive: Drive | None) -> str:
     if drive is None:
         return ""
     side = drive.at_joint
-    words = [] if drive.gear_ratio == 1 else [f"gear {number(drive.gear_ratio)}"]
-    words += [] if is_zero(drive.rotor_inertia) else [f"rotor {number(drive.rotor_inertia)} kg m^2"]
+    words = [] if drive.gear_ratio == 1 else [f"gear {few_digits(drive.gear_ratio)}"]
+    words += [] if is_zero(drive.rotor_inertia) else [f"rotor {few_digits(drive.rotor_inertia)} kg m^2"]
     words += ["gyroscope"] if drive.rotor_axis is not None else []
-    words += [f"elastic {number(drive.series_stiffness)} N m/rad"] if drive.series_stiffness is not None else []
+    words += [f"elastic {few_digits(drive.series_stiffness)} N m/rad"] if drive.series_stiffness is not None else []
     words += ["spring"] if not is_zero(side.stiffness) else []
     words += ["harmonics"] if side.harmonics else []
     words += ["friction"] if side.friction.laws or side.friction.is_dry else []
     return ", ".join(words)
-
-
-def number(x: Scalar | None) -> str:
-    return f"{x:g}" if isinstance(x, (int, float)) else str(x)
 
 
 def text_of(words: str) -> str:

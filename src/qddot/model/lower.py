@@ -9,7 +9,7 @@ from __future__ import annotations
 import heapq
 import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -126,6 +126,14 @@ class Mechanism(NamedTuple):
     coordinates: tuple[Coordinates, ...]
     nq: int
     nv: int
+
+    def parts(self) -> Iterator[tuple[JointType, slice, slice]]:
+        """Each joint with coordinates of its own, a planar one as its three, with its places in q and in qd."""
+        for joint in self.coordinates:
+            i, k = joint.q.start, joint.v.start
+            for part in joint.parts:
+                yield part, slice(i, i + part.nq), slice(k, k + part.nv)
+                i, k = i + part.nq, k + part.nv
 
 
 def lower(model: Model) -> Mechanism:

@@ -74,3 +74,8 @@ def sqrt(x: Scalar) -> Scalar:
 
         return sympy.sqrt(x)
     return math.sqrt(x)
+
+
+def few_digits(x: Scalar | None) -> str:
+    """A number in six digits, for people; an expression as it is."""
+    return f"{x:g}" if isinstance(x, (int, float)) else str(x)

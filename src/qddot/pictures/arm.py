@@ -17,11 +17,12 @@ from qddot.model.field import Floats
 from qddot.model.joints import Free, Rotor, Spherical
 from qddot.model.lower import WORLD
 from qddot.model.model import Model
+from qddot.model.pose import to_matrix
 from qddot.pictures.frames import XYZ, serial_frames, steps, table_kind
 from qddot.pictures.look import color, one
 from qddot.pictures.shapes import Shape
 from qddot.pictures.solids import Solid, arrow, outline, solid
-from qddot.pictures.view import AZIMUTH, ELEVATION, extent, gravity_of, matrix, own_view, thickness, unit, upward
+from qddot.pictures.view import AZIMUTH, ELEVATION, extent, gravity_of, own_view, thickness, unit, upward
 from qddot.pictures.visuals import looks
 
 METAL = {"base": "#5b6470", "drum": "#3c4654", "rail": "#3c4654", "even": "#b9c2cf", "odd": "#d9dde3"}
@@ -98,7 +99,7 @@ class Arm:
         found = []
         for name in self.names or [self.model.root, *([self.tip] if self.tip else [])]:
             body, pose = self.lifted.frame(name)
-            T = matrix(pose)
+            T = to_matrix(pose)
             for k in (0, 2) if self.table else range(3):
                 tip = T[:3, 3] + self.arrow_length * T[:3, k]
                 found += [(body, XYZ[k], part) for part in arrow(T[:3, 3], tip, 0.12 * self.thickness)]
@@ -122,12 +123,12 @@ class Arm:
     # places ------------------------------------------------------------------------------------------------------------------
 
     def poses(self, q: np.ndarray) -> Poses:
-        return {index: matrix(pose) for index, pose in world_poses(self.lifted, [float(x) for x in q]).items()}
+        return {index: to_matrix(pose) for index, pose in world_poses(self.lifted, [float(x) for x in q]).items()}
 
     def frame(self, poses: Poses, name: str) -> np.ndarray:
         """Pose (4, 4) of a frame in the world."""
         body, pose = self.lifted.frame(name)
-        return poses[body] @ matrix(pose)
+        return poses[body] @ to_matrix(pose)
 
     def page(self, points: np.ndarray) -> np.ndarray:
         """Points (..., 3) as they are plotted: in space as they are, in the plane (..., 2)."""

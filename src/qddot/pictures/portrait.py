@@ -10,6 +10,7 @@ from qddot.card import Card, Table
 from qddot.errors import QddotError
 from qddot.model.lower import Body, Coordinates
 from qddot.model.model import Model
+from qddot.model.scalar import few_digits
 from qddot.pictures.sketch import sketch
 from qddot.pictures.view import bent
 
@@ -56,13 +57,15 @@ def drawing(robot: Any) -> str:
 
 
 def size(model: Model) -> str:
-    gravity = ", ".join(map(short, model.gravity))
+    gravity = ", ".join(map(few_digits, model.gravity))
     return f"{model.mechanism.nv} dof, {len(model.links)} links, gravity ({gravity})"
 
 
 def others(model: Model) -> list[str]:
     """Joints that follow, loops, symbols, and why there are no masses."""
-    found = [f"{name} follows {leader}: {short(k)} q + {short(offset)}" for name, (leader, k, offset) in model.leaders.items()]
+    found = [
+        f"{name} follows {leader}: {few_digits(k)} q + {few_digits(offset)}" for name, (leader, k, offset) in model.leaders.items()
+    ]
     found = found[:SHOWN]
     if model.constraints:
         found.append(f"constraints: {', '.join(c.name for c in model.constraints)}")
@@ -92,8 +95,3 @@ def limits(c: Coordinates) -> str:
 
 def span(indices: range) -> str:
     return f"[{indices.start}]" if len(indices) == 1 else f"[{indices.start}:{indices.stop}]"
-
-
-def short(x: Any) -> str:
-    """A number or an expression."""
-    return f"{x:g}" if isinstance(x, float) else str(x)

@@ -12,9 +12,9 @@ from qddot.model.constraints import Connect
 from qddot.model.joints import Free, Prismatic, Revolute, Rotor, Spherical
 from qddot.model.lower import WORLD, Body
 from qddot.model.model import Model
-from qddot.model.pose import z_onto
+from qddot.model.pose import to_matrix, z_onto
 from qddot.model.spatial import Transform, Vec
-from qddot.pictures.view import matrix, norm
+from qddot.pictures.view import norm
 
 Shape = dict[str, Any]
 """`kind` and what it needs: `drum`, `rail` (radius, length, pose), `block` (size, pose), `ball` (radius, at), `capsule` (from, to,
@@ -135,7 +135,7 @@ def unique(points: list[list[float]]) -> list[list[float]]:
 
 def rows(T: Transform) -> list[float]:
     """Three rows of a 4 x 4 matrix."""
-    return matrix(T)[:3].ravel().tolist()
+    return to_matrix(T)[:3].ravel().tolist()
 
 
 def point(T: Transform) -> list[float]:

@@ -171,13 +171,6 @@ def bent(robot: Any) -> np.ndarray:
 # numbers ----------------------------------------------------------------------------------------------------------------------
 
 
-def matrix(T: Transform) -> np.ndarray:
-    """A pose as a matrix (4, 4)."""
-    found = np.eye(4)
-    found[:3, :3], found[:3, 3] = [[float(x) for x in row] for row in T.R], [float(x) for x in T.p]
-    return found
-
-
 def at_right_angles(v: np.ndarray) -> np.ndarray:
     """A unit vector at right angles, and to z or another axis that v does not lie along."""
     return unit(np.cross(v, min(np.eye(3)[::-1], key=lambda e: round(abs(float(e @ v)), 9))))

@@ -13,8 +13,9 @@ from qddot.model.description import Visual
 from qddot.model.joints import Rotor
 from qddot.model.lower import WORLD
 from qddot.model.model import Model
+from qddot.model.pose import to_matrix
 from qddot.pictures.shapes import Shape, base_shapes, link_shapes
-from qddot.pictures.view import extent, matrix, thickness
+from qddot.pictures.view import extent, thickness
 
 LARGEST = 64_000_000
 """Bytes of a mesh file: a larger one is not opened."""
@@ -51,7 +52,7 @@ def visual_shapes(model: Model, faces: int) -> tuple[dict[int, list[Shape]], lis
     for link in model.links:
         body, pose = model.mechanism.frames[link.name]
         for visual in link.visuals:
-            placed = matrix(pose) @ matrix(visual.pose)
+            placed = to_matrix(pose) @ to_matrix(visual.pose)
             try:
                 shapes = mesh_shapes(visual, placed, faces) if visual.kind == "mesh" else [plain_shape(visual, placed)]
             except ImportError:

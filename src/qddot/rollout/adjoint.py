@@ -177,7 +177,7 @@ def stride(count: int) -> int:
 
 
 def without_margins(program: Program) -> Program:
-    return replace(program, outputs=tuple(x for x in program.outputs if x.name != "margins"))
+    return replace(program, outputs=program.shown)
 
 
 def backward_program(program: Program, mechanism: Mechanism, dtype: np.dtype) -> Program:

@@ -29,9 +29,9 @@ class Linear(NamedTuple):
 
 def linear_program(program: Program) -> Program:
     """Program for one step linearised: how the state after it depends on q, qd and the control."""
-    margins, shown = tuple(x for x in program.outputs if x.name == "margins"), without_margins(program)
+    shown = without_margins(program)
     columns = [jacobian(shown, k).outputs for k, x in enumerate(program.inputs) if x.name in (*STATE, "control")]
-    return replace(shown, name="linear_step", outputs=(*(x for row in zip(*columns) for x in row), *margins))
+    return replace(shown, name="linear_step", outputs=(*(x for row in zip(*columns) for x in row), *program.margins))
 
 
 def joined(found: Sequence[Any]) -> Linear:

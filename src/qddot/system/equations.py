@@ -14,7 +14,7 @@ from qddot.symbolic.equations import Equations
 from qddot.symbolic.exact.ring import NotPolynomialError
 from qddot.symbolic.form import Form
 from qddot.symbolic.printing.notation import rate
-from qddot.system.model import WITHOUT_LINKS, SystemModel
+from qddot.system.model import SystemModel, needs_links
 
 
 class SystemEquations(Equations):
@@ -142,13 +142,6 @@ class SystemEquations(Equations):
         if parameters is None:
             raise InputError("a System has no standard parameters: name some of its symbols, regressor(['m', 'k'])")
         return super().regressor(parameters)
-
-
-def needs_links(name: str) -> Any:
-    def refuse(self: SystemEquations, *arguments: Any, **options: Any) -> Any:
-        raise InputError(f"{name}: {WITHOUT_LINKS}")
-
-    return refuse
 
 
 for _name in ("transform", "jacobian", "jacobian_dot", "task_space", "joint_wrenches", "base_parameters"):

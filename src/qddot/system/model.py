@@ -230,3 +230,13 @@ def worked_out(x: Any, field: Any, of: Any) -> Any:
         return inside * field.sign(inside)
     c, s = field.cos_sin(inside)
     return c if isinstance(x, sympy.cos) else s if isinstance(x, sympy.sin) else s / c
+
+
+def needs_links(name: str) -> Any:
+    """A method that refuses: what it computes belongs to links, which a system does not have."""
+
+    def refuse(self: Any, *arguments: Any, **options: Any) -> Any:
+        raise InputError(f"{name}: {WITHOUT_LINKS}")
+
+    refuse.__name__, refuse.__doc__ = name, f"Not of a System: {WITHOUT_LINKS}."
+    return refuse

@@ -10,7 +10,7 @@ from qddot.errors import InputError, unknown_name
 from qddot.model.description import Limits
 from qddot.robot import Robot
 from qddot.system.lagrangian import Lagrangian, as_names, in_letters, lagrangian, refuse_unknown_functions
-from qddot.system.model import WITHOUT_LINKS, SystemModel, as_rows
+from qddot.system.model import WITHOUT_LINKS, SystemModel, as_rows, needs_links
 
 if TYPE_CHECKING:
     from qddot.symbolic.derivation.steps import Derivation
@@ -171,14 +171,6 @@ def as_limits(name: str, pair: Any) -> Limits:
         return Limits(float(lower), float(upper))
     except (TypeError, ValueError, OverflowError):
         raise InputError(f"limits of {name!r} are {pair!r}: a pair (lower, upper) is needed") from None
-
-
-def needs_links(name: str) -> Any:
-    def refuse(self: System, *arguments: Any, **options: Any) -> Any:
-        raise InputError(f"{name}: {WITHOUT_LINKS}")
-
-    refuse.__name__, refuse.__doc__ = name, f"Not of a System: {WITHOUT_LINKS}."
-    return refuse
 
 
 LINKS_ONLY = (

@@ -79,8 +79,8 @@ class Thread(Emitter):
     def __init__(self, program: Program, lanes: Lanes, shape: Shape, dialect: Dialect = NVIDIA) -> None:
         super().__init__(program, lanes, in_one=True)
         self.shape, self.dialect = shape, dialect
-        self.outputs = [x for x in program.outputs if x.name != "margins"]
-        self.margins = [x for output in program.outputs if output.name == "margins" for x in output.values]
+        self.outputs = program.shown
+        self.margins = [x for output in program.margins for x in output.values]
         self.unseen = {x for x in self.margins if x.__class__ is Expr}
         self.watch, self.good = lanes.literal(0.0), "true"
         self.checks = 0
@@ -228,7 +228,7 @@ class Thread(Emitter):
 
 def told_by_others(program: Program) -> set[Expr]:
     """Results that others are made of by sums and products alone, which are no numbers where these are none: they need no watch."""
-    results = {x for output in program.outputs if output.name != "margins" for x in output.values if x.__class__ is Expr}
+    results = {x for output in program.shown for x in output.values if x.__class__ is Expr}
     told: set[Expr] = set()
     for node in sorted(program.nodes, key=lambda node: node.number, reverse=True):
         if node.op in HANDED_ON and (node in results or node in told):

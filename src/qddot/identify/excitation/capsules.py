@@ -11,7 +11,7 @@ import numpy as np
 from qddot.errors import InputError
 from qddot.model.description import Visual
 from qddot.model.mesh import arrays, read
-from qddot.pictures.view import matrix
+from qddot.model.pose import to_matrix
 
 if TYPE_CHECKING:
     from qddot.robot import Robot
@@ -66,7 +66,7 @@ def outline(visual: Visual) -> np.ndarray:
         radius, length = (*visual.size, 0.0)[:2]
         half = length / 2 + (radius if visual.kind != "cylinder" else 0.0)
         found = np.vstack([np.column_stack([radius * AROUND, np.full(len(AROUND), z)]) for z in (-half, half)])
-    pose = np.array(matrix(visual.pose), float)
+    pose = to_matrix(visual.pose)
     return found @ pose[:3, :3].T + pose[:3, 3]
 
 

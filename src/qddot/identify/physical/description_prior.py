@@ -20,11 +20,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from qddot.identify.physical.consistent import DRIVES, Consistent, consistent
+from qddot.identify.physical.consistent import Consistent, consistent
 from qddot.identify.physical.identified import identified_robot, sound_prior
 from qddot.identify.physical.pseudo_inertia import BASIS, link_columns, pseudo_inertia
 from qddot.identify.regression.estimators import stacked
-from qddot.thresholds import DESCRIPTION_ROUNDS, DESCRIPTION_WEIGHTS, DRIVES_WEIGHT, INDEPENDENT, NO_EVIDENCE
+from qddot.thresholds import DESCRIPTION_ROUNDS, DESCRIPTION_WEIGHTS, INDEPENDENT, NO_EVIDENCE
 
 if TYPE_CHECKING:
     from qddot.identify.fit import Fit
@@ -77,7 +77,7 @@ def near_description(fit: Fit, weights: dict[str, float] | None = None) -> NearD
     if weights is None:
         whole = R @ np.linalg.pinv(parameter_set.T)
         weights, silent = by_evidence(whole, r + whole @ parameter_set.constant, names, prior)
-    loose = {**{link: 2 * weight for link, weight in weights.items()}, DRIVES: DRIVES_WEIGHT}
+    loose = {link: 2 * weight for link, weight in weights.items()}  # a drive that makes all torques costs one sample's noise
     T, constant = parameter_set.T, parameter_set.constant
     found = consistent(R, r, names, prior, T=T, constant=constant, gamma=1.0, weights=loose)
     return NearDescription(fit, weights, found, silent)

@@ -15,6 +15,7 @@ from qddot.algorithms.jacobian import jacobian
 from qddot.model.joints import Prismatic, Revolute, Rotor, Spherical
 from qddot.model.lower import WORLD
 from qddot.model.model import LiftedModel
+from qddot.model.scalar import few_digits
 from qddot.model.spatial import Vec
 from qddot.symbolic.exact.ring import Poly
 
@@ -52,7 +53,7 @@ class Reasons:
         axes = [] if combination and j in self.inward else self._separating(j, combination)
         if axes:
             gravity = self.equations.model.gravity
-            now = "there is no gravity" if not any(gravity) else f"gravity is ({', '.join(map(shown, gravity))})"
+            now = "there is no gravity" if not any(gravity) else f"gravity is ({', '.join(map(few_digits, gravity))})"
             return f"{now}; with gravity along {' or '.join(axes)} {'they would separate' if combination else 'it would show'}"
         return self._together(j, combination) if combination else self._never(j)
 
@@ -151,10 +152,6 @@ def standard_parts(model: LiftedModel) -> list[tuple[int, str]]:
     driven = {body.drive_name: body.index for body in model.bodies}
     names = [name.rpartition(".") for name, _ in standard.named_parameters(model)]
     return inertial + [(driven[joint], kind) for joint, _, kind in names[len(inertial) :]]
-
-
-def shown(x: Any) -> str:
-    return f"{x:g}" if isinstance(x, float) else str(x)
 
 
 class AtRest:

@@ -305,25 +305,23 @@ class Alphabet:
     def _gradients(self, mechanism: Mechanism) -> list[list[tuple[int, Poly]]]:
         """For each column of qd: which letters it changes, and at what rate."""
         found: list[list[tuple[int, Poly]]] = [[] for _ in range(mechanism.nv)]
-        for c in mechanism.coordinates:
-            q, v = c.q.start, c.v.start
-            for part in c.parts:
-                if isinstance(part, (Revolute, Prismatic, Helical)):
-                    found[v].append((self._at["position", q], self.ring.constant(1)))
-                    for angle, (cos, sin) in self.angles.items():
-                        if angle.coordinate == q:
-                            rate = self.exact(angle.multiple)
-                            found[v] += [(self._at["cos", angle], -sin * rate), (self._at["sin", angle], cos * rate)]
-                else:
-                    w, x, y, z = self.q[q : q + 4]
-                    rates = [(-x, w, z, -y), (-y, -z, w, x), (-z, y, -x, w)]
-                    for k, rate in enumerate(rates):
-                        found[v + k] += [(self._at["quaternion", q + j], r / 2) for j, r in enumerate(rate)]
-                    if isinstance(part, Free):
-                        R = part.transform(self, self.q[q : q + 7]).R
-                        for k in range(3):
-                            found[v + 3 + k] += [(self._at["position", q + 4 + j], R[j][k]) for j in range(3)]
-                q, v = q + part.nq, v + part.nv
+        for part, places, columns in mechanism.parts():
+            q, v = places.start, columns.start
+            if isinstance(part, (Revolute, Prismatic, Helical)):
+                found[v].append((self._at["position", q], self.ring.constant(1)))
+                for angle, (cos, sin) in self.angles.items():
+                    if angle.coordinate == q:
+                        rate = self.exact(angle.multiple)
+                        found[v] += [(self._at["cos", angle], -sin * rate), (self._at["sin", angle], cos * rate)]
+                continue
+            w, x, y, z = self.q[q : q + 4]
+            rates = [(-x, w, z, -y), (-y, -z, w, x), (-z, y, -x, w)]
+            for k, rate in enumerate(rates):
+                found[v + k] += [(self._at["quaternion", q + j], r / 2) for j, r in enumerate(rate)]
+            if isinstance(part, Free):
+                R = part.transform(self, self.q[places]).R
+                for k in range(3):
+                    found[v + 3 + k] += [(self._at["position", q + 4 + j], R[j][k]) for j in range(3)]
         return found
 
     def derivative(self, p: Poly, column: int) -> Poly:

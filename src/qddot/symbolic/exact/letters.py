@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import sympy
 
 from qddot.errors import InputError
-from qddot.model.joints import Free, Helical, Revolute, Spherical
+from qddot.model.joints import Helical, Revolute
 from qddot.model.lower import Mechanism
 from qddot.model.scalar import Scalar, is_symbolic
 from qddot.symbolic.exact.numbers import rational
@@ -168,13 +168,10 @@ def letters_of(
         sine, cosine = names_of(angle, taken)
         bound.append(Generator(sine, "sin", angle))
         free.append(Generator(cosine, "cos", angle))
-    for c in mechanism.coordinates:
-        q = c.q.start
-        for part in c.parts:
-            quaternion = 4 if isinstance(part, (Spherical, Free)) else 0
-            bound += [Generator(f"q{i + 1}", "quaternion", i) for i in range(q, q + quaternion)]
-            free += [Generator(f"q{i + 1}", "position", i) for i in range(q + quaternion, q + part.nq)]
-            q += part.nq
+    for part, q, _ in mechanism.parts():
+        position = q.start + 4 if part.quaternion else q.start
+        bound += [Generator(f"q{i + 1}", "quaternion", i) for i in range(q.start, position)]
+        free += [Generator(f"q{i + 1}", "position", i) for i in range(position, q.stop)]
     for v in range(mechanism.nv):
         free += [Generator(f"qd{v + 1}", "velocity", v), Generator(f"qdd{v + 1}", "acceleration", v)]
     free += [Generator(f"{FURTHER[kind]}{i + 1}", kind, i) for kind, size in further.items() for i in range(size)]

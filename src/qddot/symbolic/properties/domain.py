@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from qddot.errors import InputError, unknown_name
-from qddot.model.joints import JointType, quaternion_exp
-from qddot.model.lower import Mechanism
+from qddot.model.joints import quaternion_exp
 
 if TYPE_CHECKING:
     from qddot.model.model import Model
@@ -40,7 +39,8 @@ class Domain:
                 self.lower[c.q.start], self.upper[c.q.start] = c.limits.lower, c.limits.upper
         self._give(limits)
         self.start, self.end = np.zeros(mechanism.nv), np.zeros(mechanism.nv)
-        for part, q, v in parts(mechanism):
+        for part, at, columns in mechanism.parts():
+            q, v = at.start, columns.start
             if part.quaternion:
                 self.lower[q : q + 4], self.upper[q : q + 4] = -1.0, 1.0
                 self.start[v : v + 3], self.end[v : v + 3] = -np.pi, np.pi
@@ -84,7 +84,8 @@ class Domain:
         """The columns of qd that change some entries of q."""
         chosen = set(map(int, variables))
         found: list[int] = []
-        for part, q, v in parts(self.mechanism):
+        for part, at, columns in self.mechanism.parts():
+            q, v = at.start, columns.start
             if part.quaternion:
                 found += range(v, v + 3) if chosen & set(range(q, q + 4)) else ()
                 q, v = q + 4, v + 3
@@ -99,7 +100,8 @@ class Domain:
         v = np.tile(rest, (len(x), 1))
         v[:, columns] = x
         q = np.empty((len(x), self.mechanism.nq))
-        for part, i, k in parts(self.mechanism):
+        for part, at, own in self.mechanism.parts():
+            i, k = at.start, own.start
             if part.quaternion:
                 q[:, i : i + 4] = quaternion_exp(v[:, k : k + 3])
                 i, k = i + 4, k + 3
@@ -110,15 +112,6 @@ class Domain:
     def middle(self) -> np.ndarray:
         """The configuration (nq,) in the middle; 0 where a joint is open."""
         return self.configurations(np.array([], dtype=int), np.zeros((1, 0)))[0]
-
-
-def parts(mechanism: Mechanism) -> Iterator[tuple[JointType, int, int]]:
-    """Each joint with coordinates of its own, and where they begin in q and qd."""
-    for c in mechanism.coordinates:
-        q, v = c.q.start, c.v.start
-        for part in c.parts:
-            yield part, q, v
-            q, v = q + part.nq, v + part.nv
 
 
 def around(alphabet: Alphabet, coordinate: int) -> tuple[float, float]:
