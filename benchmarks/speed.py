@@ -169,16 +169,19 @@ def main() -> None:
         rows += timed(compare, one, given.quick, missing, notes=notes)
     if given.quick:
         missing.append(f"left out by --quick: {', '.join(p for p in peers.PEERS if p not in QUICK_PEERS)}; most works of G1")
-    say("Times of one state", table.plain(table.HEAD, [table.cells(row) for row in rows]))
+    share = timed(limits, cases, given.quick, notes=notes)
+    shares = {(row.robot, row.work): f"{100 * row.share:.0f} % of {row.limit}" for row in share}
+    say(
+        "Times of one state, and qddot's share of what binds it",
+        table.plain(table.HEAD, [table.cells(row, shares.get((row.robot, row.work), "")) for row in rows]),
+    )
     say("Not measured", "\n".join(missing) or "nothing")
-    with_urdf = [one for one in cases if one.urdf]
-    share = timed(limits, with_urdf, given.quick, notes=notes)
     say("Share of what one core can do at all, by the limit that binds (benchmarks/roofline.py)", roofline.text(share))
     gains = timed(threads, cases[0], 1.0 if given.quick else 3.0, notes=notes)
     how = "threads=2" if ours.HAS_THREADS else "two Python threads, half of the states each"
     lines = "\n".join(f"{kind}: {gain.median:.2f} ({gain.low:.2f} .. {gain.high:.2f})" for kind, gain in gains.items())
     say(f"Two threads over one, {MANY} states, {how}; pure arithmetic is what the machine has to give meanwhile", lines)
-    waited = timed(all_waits, with_urdf, given.quick, notes=notes)
+    waited = timed(all_waits, [one for one in cases if one.urdf], given.quick, notes=notes)
     say("Waiting [s] and memory [MB]", wait_lines(waited))
     if given.markdown:
         say("Markdown", table.markdown(table.MARKDOWN_HEAD, [table.markdown_cells(row) for row in rows]))

@@ -37,11 +37,11 @@ class Row:
         return f"target {self.target:.3g} " + ("met" if self.ratio.median >= self.target else "MISSED")
 
 
-HEAD = ("work", "robot", "qddot", "peer", "peer's time", "ratio", "quartiles", "deviation", "")
+HEAD = ("work", "robot", "qddot", "peer", "peer's time", "ratio", "quartiles", "deviation", "share of the limit", "")
 MARKDOWN_HEAD = ("work", "robot", "qddot", "peer", "ratio", "spread")
 
 
-def cells(row: Row) -> tuple[str, ...]:
+def cells(row: Row, share: str) -> tuple[str, ...]:
     return (
         row.work,
         TITLES[row.robot],
@@ -51,6 +51,7 @@ def cells(row: Row) -> tuple[str, ...]:
         factor(row.ratio.median),
         f"{factor(row.ratio.low)} .. {factor(row.ratio.high)}",
         f"{row.deviation:.0e}",
+        share,
         row.verdict,
     )
 

@@ -13,6 +13,8 @@ import pytest
 
 import qddot
 from qddot import InputError, InputWarning, SingularityError
+from qddot.compile import direct
+from qddot.compile.kernel import Kernel
 from qddot.compile.layout import why_no_direct_entry
 from qddot.robot import Robot
 from tests.robots import random_model
@@ -230,6 +232,50 @@ def test_a_given_output_is_filled(robot):
     fixed.flags.writeable = False
     with pytest.raises(ValueError, match="read-only"):
         robot.inverse_dynamics(*x, out=fixed)
+
+
+def test_given_outputs_are_filled(robot):
+    """Several results go to a tuple of arrays: the same that are given, no reference more, and none into another or an input."""
+    x = np.random.default_rng(0).normal(size=(3, 20, 2))
+    expected = ordinary(robot.inverse_dynamics_derivatives, *x)
+    for n in (1, 3, 20):
+        outs = tuple(np.empty((n, 2, 2)) for _ in range(3))
+        before = [sys.getrefcount(a) for a in outs]
+        for _ in range(3):
+            found = robot.inverse_dynamics_derivatives(*x[:, :n], out=outs)
+            assert found._fields == ("dtau_dq", "dtau_dqd", "dtau_dqdd")
+            assert all(a is b for a, b in zip(found, outs))
+            for a, b in zip(outs, expected):
+                np.testing.assert_array_equal(a, b[:n])
+                a[:] = 0
+            del found, a, b
+        assert [sys.getrefcount(a) for a in outs] == before
+    room = np.empty((61, 2, 2))
+    for starts in ((0, 20, 40), (40, 20, 0), (41, 0, 20)):
+        outs = tuple(room[k : k + 20] for k in starts)
+        robot.inverse_dynamics_derivatives(*x, out=outs)
+        for a, b in zip(outs, expected):
+            np.testing.assert_array_equal(a, b)
+    for starts in ((0, 19, 40), (40, 20, 1), (0, 0, 20)):
+        with pytest.raises(InputError, match="share memory"):
+            robot.inverse_dynamics_derivatives(*x, out=tuple(room[k : k + 20] for k in starts))
+    apart = [np.empty((20, 2, 2)) for _ in range(3)]
+    for wrong in (apart[:2], [*apart, apart[0]], [apart[0], None, np.empty((19, 2, 2))], apart[0]):
+        with pytest.raises(InputError):
+            robot.inverse_dynamics_derivatives(*x, out=wrong if isinstance(wrong, np.ndarray) else tuple(wrong))
+    alone = np.empty((20, 2))
+    for _ in range(3):
+        assert robot.inverse_dynamics(*x, out=(alone,)) is alone
+
+
+def test_a_batch_worth_threads_goes_the_direct_way_where_there_is_one_thread(monkeypatch):
+    monkeypatch.setenv("QDDOT_THREADS", "1")
+    monkeypatch.setattr(direct, "WORTH_THREADS", 0)
+    robot = qddot.load("two_link")
+    x = np.random.default_rng(0).normal(size=(3, 50, 2))
+    expected = [robot.inverse_dynamics(*x) for _ in range(2)]  # the second one has learnt the loop
+    monkeypatch.setattr(Kernel, "run", None)
+    np.testing.assert_array_equal(robot.inverse_dynamics(*x), expected[0])
 
 
 def test_several_results_have_their_names(robot):

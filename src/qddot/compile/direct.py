@@ -29,10 +29,14 @@ from qddot.compile.kernels import Kernels
 from qddot.compile.layout import BYTES, word_at
 from qddot.compile.llvm import Code, load_module, this_computer
 from qddot.compile.peaks import FAR_BITS, INFINITE_BITS, LARGEST
+from qddot.compile.threads import is_one_by_default
 
 OUT = sys.intern("out")
 WORTH_RELEASE = 200_000
 """From this many operations on, about 10 us, other threads of Python may run meanwhile."""
+
+HUGE = 100_000
+"""Batches of more states than this go the ordinary way even where no threads would share them: it knows what to say of too many."""
 
 
 class Shape(NamedTuple):
@@ -85,6 +89,7 @@ class Direct:
         )
         words |= {"inputs": len(shape.inputs), "outputs": len(shape.outputs), "margins": shape.margins, "q": shape.q}
         words |= {"options": len(self.options), "quaternions": len(quaternions), "worth_loop": BATCH, "out": id(OUT)}
+        words["tuple_type"] = id(tuple)
         rows = {
             "input": shape.inputs,
             "output": [(math.prod(s), len(s), *s, *(0,) * (3 - len(s))) for s in shape.outputs],
@@ -153,7 +158,7 @@ class Direct:
                 self.set(place + WAY_KERNEL, kernel.single_address)
                 if number == 0:
                     self.set(WORD["kernel"], kernel.single_address)
-                    self.set(WORD["most"], WORTH_THREADS // max(kernel.length, 1))
+                    self.set(WORD["most"], HUGE if is_one_by_default() else WORTH_THREADS // max(kernel.length, 1))
                     self.set(WORD["release"], max(WORTH_RELEASE // max(kernel.length, 1), 1))
         with self.lock:  # anew: whoever sees that there is one more way sees the whole of it
             self.set(WORD["ways"], max(word_at(id(self.table) + BYTES + 8 * WORD["ways"]), number + 1))

@@ -30,6 +30,7 @@ def module() -> Iterator[str]:
     yield from unit()
     yield from one_state()
     yield from given_output()
+    yield from given_outputs()
     yield from new_outputs()
     yield from drop()
     yield from answer()
@@ -130,20 +131,21 @@ def one_state() -> Iterator[str]:
     yield "%low = call i1 @not_positive(ptr %m, i64 %margins)\nret i1 %low\nbad:\nret i1 true\n}"
 
 
+GIVEN = "ptr %arrays, ptr %steps, i64 %batch, i64 %count"
+"""What is known of a batch, as parameters and as arguments."""
+
+
 def given_output() -> Iterator[str]:
-    """`given_output(table, out, arrays, steps, batch, count)`: the numbers of an array that can take the one result: contiguous, of
-    its shape, and apart from every input; else null."""
-    yield "define internal ptr @given_output(ptr %table, ptr %out, ptr %arrays, ptr %steps, i64 %batch, i64 %count) nounwind {"
-    yield counter("d", "i") + "\n" + field("%type", "%out", TYPE, "ptr") + "\n" + function("%array_type", "array_type")
-    yield (
-        "%is = icmp eq ptr %type, %array_type\n"
-        + word("%outputs", "outputs")
-        + "\n%one = icmp eq i64 %outputs, 1\n%so = and i1 %is, %one"
+    """`given_output(table, out, o, arrays, steps, batch, count)`: the numbers of an array that can take result o: contiguous, of
+    its shape, and apart from every input and the results before; else null."""
+    yield f"define internal ptr @given_output(ptr %table, ptr %out, i64 %o, {GIVEN}) nounwind {{"
+    yield counter("d", "i", "j") + "\n" + field("%type", "%out", TYPE, "ptr") + "\n" + function("%array_type", "array_type")
+    yield "%is = icmp eq ptr %type, %array_type\nbr i1 %is, label %array, label %no\narray:\n" + field(
+        "%flags", "%out", FLAGS, "i32"
     )
-    yield "br i1 %so, label %array, label %no\narray:\n" + field("%flags", "%out", FLAGS, "i32")
     yield f"%set = and i32 %flags, {WELL_BEHAVED}\n%well = icmp eq i32 %set, {WELL_BEHAVED}"
     yield field("%descr", "%out", DESCR, "ptr") + "\n" + function("%float64", "float64") + "\n%real = icmp eq ptr %descr, %float64"
-    yield field("%nd", "%out", NDIM, "i32") + "\n" + row("%rank", "output", "0", 1) + "\n%whole = add i64 %rank, %batch"
+    yield field("%nd", "%out", NDIM, "i32") + "\n" + row("%rank", "output", "%o", 1) + "\n%whole = add i64 %rank, %batch"
     yield "%nd_64 = zext i32 %nd to i64\n%deep = icmp eq i64 %nd_64, %whole\n%g = and i1 %well, %real\n%h = and i1 %g, %deep"
     yield (
         "br i1 %h, label %shaped, label %no\nshaped:\n"
@@ -152,14 +154,14 @@ def given_output() -> Iterator[str]:
     )
     yield "%state = icmp eq i64 %batch, 0\n%many = icmp eq i64 %rows, %count\n%as_many = or i1 %state, %many"
     yield "br i1 %as_many, label %extents, label %no\nextents:"
-    body = ["%there = add i64 %d, %batch", at("%extent", "%dims", "%there", "i64"), row("%first", "output", "0", 2)]
+    body = ["%there = add i64 %d, %batch", at("%extent", "%dims", "%there", "i64"), row("%first", "output", "%o", 2)]
     body += [
         "%wanted_at = add i64 %first_r, %d",
         at("%wanted", "%table", "%wanted_at", "i64"),
         "%same = icmp eq i64 %extent, %wanted",
     ]
     yield from counted("d", "%rank", [*body, "br i1 %same, label %agreed, label %no\nagreed:"])
-    yield field("%data", "%out", DATA, "ptr") + "\n" + row("%size", "output", "0", 0) + "\n" + word("%inputs", "inputs")
+    yield field("%data", "%out", DATA, "ptr") + "\n" + row("%size", "output", "%o", 0) + "\n" + word("%inputs", "inputs")
     yield "%begin = ptrtoint ptr %data to i64\n%numbers = mul i64 %size, %count\n%bytes = mul i64 %numbers, 8"
     yield "%end = add i64 %begin, %bytes"
     body = [
@@ -172,7 +174,32 @@ def given_output() -> Iterator[str]:
     body += ["%last = add i64 %x_begin, %to_last\n%x_end = add i64 %last, %row\n%forward = icmp sge i64 %by, 0"]
     body += ["%under = icmp sle i64 %x_end, %begin\n%over = icmp sge i64 %x_begin, %end\n%apart = or i1 %under, %over"]
     yield from counted("i", "%inputs", [*body, "%fine = and i1 %forward, %apart\nbr i1 %fine, label %clear, label %no\nclear:"])
+    body = ["%other = add i64 %inputs, %j", at("%y", "%arrays", "%other", "ptr"), row("%y_size", "output", "%j", 0)]
+    body += ["%y_numbers = mul i64 %y_size, %count\n%y_bytes = mul i64 %y_numbers, 8\n%y_begin = ptrtoint ptr %y to i64"]
+    body += ["%y_end = add i64 %y_begin, %y_bytes\n%y_under = icmp sle i64 %y_end, %begin\n%y_over = icmp sge i64 %y_begin, %end"]
+    body += ["%y_apart = or i1 %y_under, %y_over\nbr i1 %y_apart, label %y_clear, label %no\ny_clear:"]
+    yield from counted("j", "%o", body)
     yield "ret ptr %data\nno:\nret ptr null\n}"
+
+
+def given_outputs() -> Iterator[str]:
+    """`given_outputs(table, out, outs, arrays, steps, batch, count)`: true if an array, or a tuple of them, can take all results:
+    then they are in `outs`, and their numbers behind the inputs."""
+    yield f"define internal i1 @given_outputs(ptr %table, ptr %out, ptr %outs, {GIVEN}) nounwind {{\n" + counter("o", "k")
+    yield word("%inputs", "inputs") + "\n" + word("%outputs", "outputs") + "\n" + function("%tuple_type", "tuple_type")
+    yield field("%type", "%out", TYPE, "ptr") + "\n%one = icmp eq i64 %outputs, 1\n%alone = alloca ptr\nstore ptr %out, ptr %alone"
+    yield "%is_tuple = icmp eq ptr %type, %tuple_type\nbr i1 %is_tuple, label %tuple, label %array\narray:"
+    yield "br i1 %one, label %some, label %no\ntuple:\n" + field("%size", "%out", SIZE, "i64")
+    yield f"%all = icmp eq i64 %size, %outputs\n%items = getelementptr i8, ptr %out, i64 {ITEMS}"
+    yield "br i1 %all, label %some, label %no\nsome:\n%from = phi ptr [ %alone, %array ], [ %items, %tuple ]"
+    body = [at("%x", "%from", "%o", "ptr"), f"%room = call ptr @given_output(ptr %table, ptr %x, i64 %o, {GIVEN})"]
+    body += ["%fits = icmp ne ptr %room, null\nbr i1 %fits, label %fine, label %no\nfine:\n%place = add i64 %inputs, %o"]
+    yield from counted(
+        "o", "%outputs", [*body, put("ptr %room", "%arrays", "%place", "%there"), put("ptr %x", "%outs", "%o", "%kept")]
+    )
+    yield function("%incref", "incref")
+    yield from counted("k", "%outputs", [at("%mine", "%outs", "%k", "ptr"), "call void %incref(ptr %mine)"])
+    yield "ret i1 true\nno:\nret i1 false\n}"
 
 
 def new_outputs() -> Iterator[str]:
@@ -343,12 +370,10 @@ def direct() -> Iterator[str]:
     yield put("ptr %margins_room", "%arrays", "%n", "%margins") + "\n%batch_rank_32 = sub i32 %rank, 1"
     yield "%batch_rank = zext i32 %batch_rank_32 to i64"
     yield "%out = load ptr, ptr %out_room\n%no_out = icmp eq ptr %out, null\nbr i1 %no_out, label %new, label %use_out"
-    where = "ptr %table, ptr %out, ptr %arrays, ptr %steps, i64 %batch_rank, i64 %count"
-    yield f"use_out:\n%room_out = call ptr @given_output({where})\n%fitting = icmp ne ptr %room_out, null"
-    yield "%kept = and i1 %fitting, %plain\nbr i1 %kept, label %take, label %refuse"  # q, not its copy, may be there
+    where = "ptr %table, ptr %out, ptr %outs, ptr %arrays, ptr %steps, i64 %batch_rank, i64 %count"
+    yield "use_out:\nbr i1 %plain, label %fitting, label %refuse"  # q, not its copy, may be there
+    yield f"fitting:\n%all_fit = call i1 @given_outputs({where})\nbr i1 %all_fit, label %compute, label %refuse"
     yield "refuse:\ncall void @free(ptr %mine)\nbr label %slow"
-    yield "take:\n" + function("%incref", "incref") + "\ncall void %incref(ptr %out)"
-    yield "store ptr %out, ptr %outs\n" + put("ptr %room_out", "%arrays", "%inputs", "%given_array") + "\nbr label %compute"
     yield "new:\n%failed = call i1 @new_outputs(ptr %table, ptr %outs, ptr %arrays, i64 %batch_rank, i64 %count)"
     yield "br i1 %failed, label %out_of_memory, label %compute\nout_of_memory:\ncall void @free(ptr %mine)\nret ptr null"
     yield "compute:\n%one = icmp eq i64 %batch_rank, 0\nbr i1 %one, label %single, label %many"

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 WORDS = (
     "vectorcall", "incref", "decref", "array_type", "array_new", "float64", "kernel", "guest", "guest_function", "none", "direct",
     "save", "restore", "clear_flags", "get_flags", "result_type", "inputs", "outputs", "margins", "options", "ways", "quaternions",
-    "q", "worth_loop", "most", "release", "out",
+    "q", "worth_loop", "most", "release", "out", "tuple_type",
 )  # fmt: skip
 WORD = {name: k for k, name in enumerate(WORDS)}
 ROWS = {"input": (6, 2), "output": (4, 5), "option": (4, 1), "quaternion": (8, 1), "way": (16, 6)}

@@ -170,7 +170,7 @@ class Emitter:
         """Values that wait in memory, each with its place there. After the last part that reads one its place is another's, so that
         they need as little of the nearest cache as can be."""
         departed = [{x for values in part.values() for x in values} for part in self.departed]
-        return shared_places(self.parts, self.operands, departed, self.places)
+        return shared_places(self.parts, self.operands, departed, self.places) if len(departed) > 1 or departed[0] else {}
 
     @cached_property
     def departed(self) -> list[dict[Expr, list[Expr]]]:

@@ -53,6 +53,11 @@ def thread_count(asked: int | None) -> int:
     raise InputError(f"{source}={value!r} is not a positive whole number")
 
 
+def is_one_by_default() -> bool:
+    """True if a call that does not say how many threads it wants gets one."""
+    return cores() == 1 or os.environ.get(VARIABLE) == "1"
+
+
 @cache
 def pool() -> ThreadPoolExecutor:
     from concurrent.futures import ThreadPoolExecutor  # loaded when first needed
