@@ -50,8 +50,8 @@ def refuse_recorded(name: str, value: Any) -> None:
     for x in value if isinstance(value, (list, tuple)) else (value,):
         if is_recorded(x) or getattr(x, "requires_grad", False):
             raise InputError(
-                f"{name} has a gradient, which would be lost: numbers of laws and constraints are compiled as constants. Make it a "
-                "part of the control of a rollout, or a variable of the robot (robot.with_variable), or hand over its .detach()"
+                f"{name} has a gradient, which would be lost: here it is a constant. Make it a part of the control of a rollout, "
+                "or a variable of the robot (robot.with_variable), or hand over its .detach()"
             )
 
 

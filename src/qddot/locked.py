@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from qddot.algorithms.kinematics import frame_pose
+from qddot.arguments import refuse_recorded
 from qddot.errors import InputError, ModelValueError, unknown_name
 from qddot.model.check import warn
 from qddot.model.configuration import QUATERNION_TOLERANCE, neutral, normalized
@@ -47,6 +48,7 @@ def locked(model: Model, positions: Mapping[str, ArrayLike]) -> Model:
 
 def position(joint: Coordinates, value: ArrayLike) -> np.ndarray:
     """The coordinates of one joint. Beyond its limits they are kept and reported."""
+    refuse_recorded(f"the position of joint {joint.name!r}", value)
     where: dict[str, Any] = {"element": f"joint {joint.name!r}", "text": str(value)}
     try:
         numbers = np.atleast_1d(np.asarray(value, float))

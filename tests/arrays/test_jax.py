@@ -191,6 +191,24 @@ def test_scan_and_checkpoint_without_tracing_again():
     assert float(a[0] @ direction) == pytest.approx(float(difference), rel=1e-6)
 
 
+def test_gradients_that_are_not_jitted_are_compiled_once(caplog):
+    robot, (q, qd, qdd) = arm(), three_of(arm())
+    slope = jax.grad(lambda q: jnp.sin(robot.inverse_dynamics(q, qd, qdd)).sum())
+    slope(q)
+    with jax.log_compiles():
+        slope(q)
+    assert not [x.getMessage() for x in caplog.records if "Compiling" in x.getMessage()]
+
+
+def test_without_jit():
+    robot, (q, qd, qdd) = arm(), three_of(arm())
+    loss = lambda q: jnp.sin(robot.inverse_dynamics(q, qd, qdd)).sum()  # noqa: E731
+    expected = jax.grad(loss)(q)
+    with jax.disable_jit():
+        assert np.allclose(jax.grad(loss)(q), expected, rtol=1e-13)
+        assert np.array_equal(robot.inverse_dynamics(q, qd, qdd), jax.jit(robot.inverse_dynamics)(q, qd, qdd))
+
+
 def test_shard_map():
     """In a process of its own, since the number of devices is fixed when JAX starts."""
     text = """

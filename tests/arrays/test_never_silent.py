@@ -69,6 +69,14 @@ def test_gradients_of_numbers_in_laws_are_refused(law, two, gain):
     assert torch.isfinite(two.rollout(law(gain.detach()))(z, None, z, steps=2).q).all()
 
 
+def test_gradients_of_positions_and_weights_are_refused(two, gain):
+    with pytest.raises(InputError, match="the position of joint 'joint1' has a gradient, which would be lost"):
+        two.with_locked({"joint1": gain})
+    with pytest.raises(InputError, match="Q has a gradient, which would be lost"):
+        two.linearize([0.0, 0.0]).lqr(gain, 1.0)
+    assert two.with_locked({"joint1": gain.detach()}).nv == 1
+
+
 @pytest.mark.filterwarnings("error")
 def test_gradients_of_numbers_in_constraints_are_refused(gain):
     robot, q = qddot.load("point_mass_2r"), torch.tensor([-1.0, 2.0], dtype=torch.float64)

@@ -101,6 +101,35 @@ def test_forward_mode_along_variables_and_state():
     assert torch.allclose(rate, (ends[0] - ends[1]) / (2 * h), rtol=1e-7, atol=1e-9)
 
 
+def test_gradients_of_many_weights_at_once():
+    q, *rest = given()
+    leaf = q[0].clone().requires_grad_()
+    end, each = samples(leaf, rest[0][0], rest[1][:, 0], rest[2][0])[-1], torch.eye(2, dtype=torch.float64)
+    one_by_one = torch.stack([torch.autograd.grad(end, leaf, v, retain_graph=True)[0] for v in each])
+    mapped = torch.func.vmap(lambda v: torch.autograd.grad(end, leaf, v, retain_graph=True)[0])(each)
+    assert torch.allclose(mapped, one_by_one, **EXACT)
+
+
+@pytest.mark.parametrize("what", ["rollout", "quantity"])
+def test_forward_mode_over_a_gradient_that_is_not_recorded(what):
+    """Tangents of weights, and of what is differentiated: without create_graph=True they were dropped."""
+    q, *rest = (x[0] for x in given()[:3])
+    rest = [x.clone() for x in rest]
+    if what == "rollout":
+        f = lambda q: run()(q, rest[0], None, steps=4).q[-1]  # noqa: E731
+    else:
+        f = lambda q: qddot.load("two_link").inverse_dynamics(q, rest[0], rest[1][0])  # noqa: E731
+    leaf, weight, rate = q.clone().requires_grad_(), torch.tensor([0.3, -1.2]).double(), torch.tensor([0.7, 0.4]).double()
+    end, slope = f(leaf), torch.func.jacrev(f)(q)
+    with forward_ad.dual_level():
+        (found,) = torch.autograd.grad(end, leaf, forward_ad.make_dual(weight, rate))
+        assert torch.allclose(forward_ad.unpack_dual(found).tangent, slope.T @ rate, **EXACT)
+        dual = forward_ad.make_dual(leaf, rate)
+        (found,) = torch.autograd.grad(f(dual).sin().sum(), dual)
+        along = forward_ad.unpack_dual(found).tangent
+    assert torch.allclose(along, torch.func.hessian(lambda q: f(q).sin().sum())(q) @ rate, **EXACT)
+
+
 def test_quaternions_have_no_slope_along_themselves_by_either_way():
     robot = with_quaternions()
     x, motion = states(robot, (2,)), robot.rollout(step=0.01, stops=False)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 from typing import Any
 
 import jax
@@ -74,7 +75,15 @@ def primitive(name: str, of: Callable[..., Operation]) -> Primitive:
             "with jax.device_put(q, jax.devices('cpu')[0])"
         )
 
-    p.def_impl(lambda *arrays, **which: jax.jit(lambda *a: p.bind(*a, **which))(*arrays))
+    @cache
+    def jitted(**which):
+        return jax.jit(lambda *arrays: p.bind(*arrays, **which))
+
+    def at_once(*arrays, **which):
+        with jax.disable_jit(False):  # where somebody has disabled it, this would come back here for ever
+            return jitted(**which)(*arrays)
+
+    p.def_impl(at_once)
     p.def_abstract_eval(lambda *avals, **which: results(of(**which), avals))
     mlir.register_lowering(p, lowered(target), platform="cpu")
     mlir.register_lowering(p, lowered(cuda_target), platform="cuda")

@@ -143,7 +143,7 @@ def recording(operation: Operation) -> Any:
 
         @staticmethod
         def backward(ctx, *weights):
-            if torch.is_grad_enabled():
+            if is_followed():
                 return gradients(operation, recorded, ctx, weights)
             needed = ctx.needs_input_grad
             if needed not in back:
@@ -158,6 +158,11 @@ def recording(operation: Operation) -> Any:
             return recorded(operation.tangent(moving))(*ctx.saved_tensors, *(rates[i] for i in moving))
 
     return Recorded.apply
+
+
+def is_followed() -> bool:
+    """True where gradients that are computed now may be differentiated themselves: by create_graph=True, or by forward mode."""
+    return torch.is_grad_enabled() or torch.autograd.forward_ad._current_level >= 0
 
 
 def at_once(operation: Operation) -> Callable[..., Any]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from qddot.arguments import names, positive_number
+from qddot.arguments import names, positive_number, refuse_recorded
 from qddot.arrays.guests import constant, guest_module
 from qddot.compile.arrays import as_array
 from qddot.compile.evaluate import Options
@@ -359,6 +359,7 @@ def array_like(array: Any, numbers: list[Any]) -> Any:
 
 def weight(name: str, value: ArrayLike, n: int, least: float) -> np.ndarray:
     """A symmetric matrix (n, n) with no eigenvalue below `least` of its largest."""
+    refuse_recorded(name, value)
     shown = f"{name} of shape {np.shape(value)}" if isinstance(value, np.ndarray) else f"{name}={as_written(value)}"
     refusal = InputError(f"{shown}: a number, {n} numbers, or a symmetric matrix ({n}, {n}) is needed")
     try:

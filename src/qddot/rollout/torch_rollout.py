@@ -16,7 +16,7 @@ from qddot.arrays.on_device import wants_gradient
 from qddot.arrays.on_host import has_tangent
 from qddot.arrays.torch_calls import NAMES as TYPES
 from qddot.arrays.torch_calls import common_dtype, evenly, is_transformed
-from qddot.arrays.torch_guest import called, outer, recorded
+from qddot.arrays.torch_guest import called, is_followed, outer, recorded
 from qddot.compile.kinds import is_on_gpu
 from qddot.rollout.adjoint import STATE
 from qddot.rollout.start import States
@@ -81,8 +81,8 @@ class Through(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, q, qd):
-        many = any(map(torch._C._functorch.is_legacy_batchedtensor, (q, qd)))  # by is_grads_batched=True
-        if torch.is_grad_enabled() or many:  # by create_graph=True
+        many = is_transformed() or any(map(torch._C._functorch.is_legacy_batchedtensor, (q, qd)))  # by vmap, is_grads_batched=True
+        if is_followed() or many:
             found = slopes_again(ctx.asked, ctx.saved_tensors, ctx.needs_input_grad[4:], (q, qd))
             return None, None, None, None, *found
         _ = ctx.saved_tensors  # an error where one was written since
