@@ -121,16 +121,16 @@ class LogSummary:
 
     @staticmethod
     def of(log: Log) -> LogSummary:
-        size = np.abs(log.tau)
-        at_most = (size >= size.max(axis=0) * (1 - SAME_TORQUE)) & (size > 0)
+        tau = Range.of(log.tau)
+        least = np.where(tau.size > 0, tau.size * (1 - SAME_TORQUE), np.inf)
         return LogSummary(
             q=Range.of(log.q),
-            tau=Range.of(log.tau),
+            tau=tau,
             qd=None if log.qd is None else Range.of(log.qd),
             steps=Steps.of(log),
             samples=len(log),
-            repeats=np.sum(np.diff(log.tau, axis=0) == 0, axis=0),
-            stuck=np.array([longest_run(flags) for flags in at_most.T]),
+            repeats=np.sum(log.tau[1:] == log.tau[:-1], axis=0),
+            stuck=np.array([longest_run((x >= high) | (x <= -high)) for x, high in zip(log.tau.T, least)]),
             stops=Stops.of(log),
             continuity=Continuity.of(log),
             findings=log.findings,
