@@ -330,6 +330,17 @@ def as_written(value: object) -> str:
         return "a whole number of thousands of digits"
 
 
+def first_few(words: Iterable[str], most: int = 6) -> str:
+    """`a, b and 3 more`: the first of some words, and how many follow.
+
+    >>> from qddot.errors import first_few
+    >>> first_few("abc", 2)
+    'a, b and 1 more'
+    """
+    several = list(words)
+    return ", ".join(several[:most]) + (f" and {len(several) - most} more" if len(several) > most else "")
+
+
 def describe(
     rule: str, place: Place | None = None, element: str = "", attribute: str = "", text: str | None = None, fix: str = ""
 ) -> str:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
+from qddot.errors import first_few
 from qddot.model.drive import Drive
 from qddot.model.model import GRAVITY, Model
 from qddot.model.spatial import Transform
-
-FEW = 6  # names are listed
 
 
 def losses(model: Model, is_urdf: bool) -> Iterator[str]:
@@ -16,7 +15,7 @@ def losses(model: Model, is_urdf: bool) -> Iterator[str]:
     if shapes := sum(max(link.shapes, len(link.visuals)) for link in model.links):
         yield f"{shapes} shapes and meshes, to be drawn or for collisions, are not written"
     if split := [joint.child for joint in model.joints if joint.kind != "fixed" and joint.tip != Transform()]:
-        yield f"links whose frame is not their joint's are two, {split[0]}__body with the mass first: {listed(split)}"
+        yield f"links whose frame is not their joint's are two, {split[0]}__body with the mass first: {first_few(split)}"
     if is_urdf:
         yield from only_ours(model)
 
@@ -26,9 +25,9 @@ def only_ours(model: Model) -> Iterator[str]:
     if model.gravity != GRAVITY:
         yield "gravity stands in <qddot_gravity>, which only qddot reads"
     if driven := [joint.name for joint in model.joints if joint.drive and is_more(joint.drive)]:
-        yield f"gears, rotors, springs and further friction stand in <qddot_drive>, which only qddot reads: {listed(driven)}"
+        yield f"gears, rotors, springs and further friction stand in <qddot_drive>, which only qddot reads: {first_few(driven)}"
     if model.frames:
-        yield f"frames are links without mass: {listed([x.name for x in model.frames])}"
+        yield f"frames are links without mass: {first_few([x.name for x in model.frames])}"
     if model.kinematics_only:
         yield "that the masses are unknown cannot be said: there are none"
 
@@ -41,7 +40,3 @@ def is_more(drive: Drive) -> bool:
 def is_one(x: object) -> bool:
     """Whether a constant is the same in both directions."""
     return not isinstance(x, tuple) or x[0] == x[1]
-
-
-def listed(names: Sequence[str]) -> str:
-    return ", ".join(names[:FEW]) + (f" and {len(names) - FEW} more" if len(names) > FEW else "")

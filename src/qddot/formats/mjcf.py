@@ -13,10 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from qddot.errors import ModelFormatError
+from qddot.errors import ModelFormatError, first_few
 from qddot.formats.mjcf_actuators import Motors
 from qddot.formats.mjcf_compile import Compiled, compile_source, pose_of, vec_of
-from qddot.formats.mjcf_rest import constraints, listed, report_rest
+from qddot.formats.mjcf_rest import constraints, report_rest
 from qddot.formats.mjcf_text import read_source
 from qddot.formats.mjcf_visuals import visuals_of
 from qddot.formats.reach import Reach
@@ -154,7 +154,11 @@ class _Reader:
             pose = pose_of(self.model.site_pos[i], self.model.site_quat[i])
             self.frames.append(Frame(name, self.link(self.model.site_bodyid[i]), pose, place))
         if renamed:
-            warn(f"sites that have the name of a body are the frames {listed(renamed)}", place=Place(self.file), element="site")
+            warn(
+                f"sites that have the name of a body are the frames {first_few(map(repr, renamed))}",
+                place=Place(self.file),
+                element="site",
+            )
 
     # joints -----------------------------------------------------------------------------------------------------------
 

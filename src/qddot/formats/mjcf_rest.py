@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from qddot.errors import ModelValueError
+from qddot.errors import ModelValueError, first_few
 from qddot.formats.mjcf_actuators import Motors, is_motor, rotor
 from qddot.formats.mjcf_compile import Compiled, pose_of, vec_of
 from qddot.model.check import warn
@@ -37,7 +37,8 @@ def constraints(compiled: Compiled, file: str, links: list[str]) -> list[Constra
         named = {"name": name, "active": bool(model.eq_active0[i]) and not off, "place": element.place if element else Place(file)}
         found.append(make(model, i, links, named))
     if found:
-        rule = f"the equality constraints {listed(x.name for x in found)} are kept as data; the dynamics are those of the open tree"
+        names = first_few(repr(x.name) for x in found)
+        rule = f"the equality constraints {names} are kept as data; the dynamics are those of the open tree"
         warn(rule, place=found[0].place, element="equality", fix="simulate and constrained_forward_dynamics enforce them")
     return found
 
@@ -81,12 +82,12 @@ def report_rest(compiled: Compiled, file: str, strict: bool) -> None:
     """Name what the model does not hold. Raises ModelValueError: it would change the equations of motion, when strict."""
     for kind, names, rule, fix in _lost_forces(compiled.model):
         place = _place(compiled, file, kind, names)
-        rule = f"{rule} of {listed(names)} is not a term of this model" if names else rule
+        rule = f"{rule} of {first_few(map(repr, names))} is not a term of this model" if names else rule
         if strict:
             raise ModelValueError(rule, place=place, element=kind, fix=fix)
         warn(f"{rule}; it is ignored", place=place, element=kind, fix=fix)
     for kind, names, rule in _lost_data(compiled.model):
-        warn(f"{listed(names)}: {rule}", place=_place(compiled, file, kind, names), element=kind)
+        warn(f"{first_few(map(repr, names))}: {rule}", place=_place(compiled, file, kind, names), element=kind)
 
 
 def _lost_forces(model: Any) -> Iterable[tuple[str, list[str], str, str]]:
@@ -164,8 +165,3 @@ def _count(model: Any) -> int:
 def _place(compiled: Compiled, file: str, kind: str, names: Sequence[str]) -> Place:
     element = compiled.elements.get((kind, names[0] if names else ""))
     return element.place if element else Place(file)
-
-
-def listed(names: Iterable[str]) -> str:
-    shown = [repr(name) for name in names]
-    return ", ".join(shown[:6]) + (f" and {len(shown) - 6} more" if len(shown) > 6 else "")

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from qddot.errors import first_few
 from qddot.formats.xml_tree import Element
 from qddot.model.check import warn
 
 VERSIONS = ("1", "1.0", "1.1", "1.2")
-SHOWN = 6
 
 
 def report_elsewhere(root: Element) -> None:
@@ -20,11 +20,9 @@ def report_elsewhere(root: Element) -> None:
     for tag, (matters, fix) in PHYSICS.items():
         found = [(element, name) for element, name in _foreign(root) if element.tag == tag and matters(element.content)]
         if found:
-            names = [repr(name) for _, name in found]
-            more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
             element = found[0][0]
             owner = next(part.tag for part in _upward(element) if part.tag in ("gazebo", "transmission"))
-            rule = f"{owner}: {tag} of {', '.join(names[:SHOWN])}{more} is not read"
+            rule = f"{owner}: {tag} of {first_few(repr(name) for _, name in found)} is not read"
             warn(rule, place=element.place, element=element.path, text=element.content, fix=fix)
     version = root.attributes.get("version", "1.0").strip()
     if version not in VERSIONS:

@@ -21,6 +21,7 @@ from qddot.errors import (
     ModelReferenceError,
     ModelStructureError,
     ModelValueError,
+    first_few,
     near_matches,
     unknown_name,
 )
@@ -328,7 +329,7 @@ class _Expander:
         """The error at an element, and by which calls and includes it was reached."""
         ways = [f"<{call.tag}> at {call.place}" for call in reversed(self.calls) if call is not element]
         if ways:
-            rule += "; reached by " + ", ".join(ways[:3]) + (f" and {len(ways) - 3} more" if len(ways) > 3 else "")
+            rule += "; reached by " + first_few(ways, 3)
         text = element.attributes.get(attribute) if attribute else None
         shown = "" if element.tag == TEXT else attribute
         return kind(rule, place=element.place, element=element.path, attribute=shown, text=text, fix=fix)
