@@ -12,19 +12,22 @@ The best is then fitted with the parameters, as every alternative is.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 
 from qddot.identify.checks.normal_equations import Left, balanced, fitted
 from qddot.identify.checks.trial import Alternative, Trial, later_half
+from qddot.identify.checks.verdict import listed
 from qddot.model.friction import smooth_step
-from qddot.thresholds import CHANGE_PARTS, INDEPENDENT, SHORT_WHILE, SHOWS_THERE, STANDS_OUT, TRIAL_PARTS
+from qddot.thresholds import CHANGE_PARTS, CLEARLY, INDEPENDENT, PLACES_NAMED, SHORT_WHILE, SHOWS_THERE, STANDS_OUT, TRIAL_PARTS
 
 
 def changes(trial: Trial) -> Iterator[Alternative]:
     """Alternatives that are true of a part of the log only, or more and more."""
-    friction, torques, sliding = (trial.filtered(x) for x in (trial.sliding_torques, trial.torques, directions(trial)))
+    acting = (trial.sliding_torques, trial.torques, directions(trial))
+    friction, torques, sliding = (trial.filtered(x) * trial.moving for x in acting)
     for j, name in enumerate(trial.names):
         only = trial.only(j)
         yield dragged(trial, sliding * only, j)
@@ -48,7 +51,7 @@ def directions(trial: Trial) -> np.ndarray:
 def dragged(trial: Trial, z: np.ndarray, j: int) -> Alternative:
     """Something that brakes joint j for a while, by a signal z (M, nv)."""
     a, b = best_stretch(trial, z)
-    (size,), left = with_columns(trial, (z * within(trial, a, b))[..., None])
+    (size,), left = trial.with_filtered((z * within(trial, a, b))[..., None])
     more = "more" if size > 0 else "less"
     text = f"the torque of {trial.names[j]} has {abs(size):.2g} N m {more} in the direction of its motion {trial.between(a, b)}"
     return trial.told("brake", f"{text} (a brake?)" if size > 0 else text, left, j)
@@ -57,14 +60,14 @@ def dragged(trial: Trial, z: np.ndarray, j: int) -> Alternative:
 def stepped(trial: Trial, kind: str, what: str, z: np.ndarray, *joints: int) -> Alternative:
     """A part of the torques z (M, nv) that is another multiple from some time on: of each joint its own."""
     a, b = best_stretch(trial, z, to_the_end=True)
-    by, left = with_columns(trial, each_alone(z * within(trial, a, b)))
+    by, left = trial.with_filtered(each_alone(z * within(trial, a, b)))
     return trial.told(kind, f"{what} changes {trial.since(a)}{by_how_much(trial, z, by)}", left, *joints)
 
 
 def drifting(trial: Trial, what: str, z: np.ndarray, *joints: int) -> Alternative:
     """Torques z (M, nv) that become larger or smaller in the course of the log: of each joint its own."""
     s = np.linspace(0, 1, len(z))[:, None]
-    by, left = with_columns(trial, np.concatenate([each_alone(z * s), each_alone(z * s**2)], axis=-1))
+    by, left = trial.with_filtered(np.concatenate([each_alone(z * s), each_alone(z * s**2)], axis=-1))
     text = f"{what} changes in the course of the log{by_how_much(trial, z, by.reshape(2, -1).sum(axis=0))}"
     return trial.told("gain changes", f"{text}, as by a motor that warms", left, *joints)
 
@@ -113,22 +116,35 @@ def within(trial: Trial, a: int, b: int) -> np.ndarray:
     return ((row >= a) & (row < b)).astype(float)
 
 
-def with_columns(trial: Trial, Z: np.ndarray) -> tuple[np.ndarray, Left]:
-    """Size (d,) of what adds columns Z (M, nv, d) to the filtered torques, and what it leaves."""
-    theta, left = fitted(trial.known.with_columns(Z), len(trial.given))
-    return theta[-Z.shape[-1] :], left
-
-
 def for_a_while(trial: Trial) -> Iterator[Alternative]:
-    """A contact in some stretch of time, which the model knows nothing of."""
+    """A contact in some stretch of time, which the model knows nothing of; or several, if nearly all goes with them: to leave out
+    the worst parts of a log explains much of anything."""
     power = np.sum((trial.errors / trial.noise) ** 2, axis=1)
     cuts = trial.cuts(TRIAL_PARTS)
     sums = np.array([power[a:b].sum() for a, b in pairwise(cuts)])
     a, b = about_peak(sums, int(SHORT_WHILE * TRIAL_PARTS))
-    outside = within(trial, cuts[a], cuts[b])[:, 0] == 0
-    rest = trial.equations(trial.given[outside], later_half(outside.sum()))
     text = f"something else acts on the arm {trial.between(cuts[a], cuts[b])} (a contact?)"
-    yield trial.told("contact", text, fitted(rest.G, rest.samples)[1])
+    yield trial.told("contact", text, left_outside(trial, within(trial, cuts[a], cuts[b])[:, 0] > 0))
+    cuts = trial.cuts(CHANGE_PARTS)
+    lengths = np.diff(cuts)
+    mean = np.array([power[a:b].mean() for a, b in pairwise(cuts)])
+    worst = np.argsort(-mean)
+    short = np.cumsum(lengths[worst]) < SHORT_WHILE * len(power)
+    some = np.zeros(len(mean), bool)
+    some[worst[short & (mean[worst] > STANDS_OUT * np.median(mean))]] = True
+    stretches = np.flatnonzero(np.diff(np.concatenate([[False], some, [False]]))).reshape(-1, 2)
+    if len(stretches) > 1:
+        several = trial.told("contact", "", left_outside(trial, np.repeat(some, lengths)))
+        told = listed([trial.between(cuts[a], cuts[b]) for a, b in stretches[:PLACES_NAMED]])
+        more = f" and {len(stretches) - PLACES_NAMED} times more" if len(stretches) > PLACES_NAMED else ""
+        if several.share > CLEARLY:
+            yield replace(several, text=f"something else acts on the arm {told}{more} (contacts?)")
+
+
+def left_outside(trial: Trial, some: np.ndarray) -> Left:
+    """Errors that remain of all rows but some (M,)."""
+    rest = trial.equations(trial.given[~some], later_half(int(np.sum(~some))))
+    return fitted(rest.G, rest.samples)[1]
 
 
 def from_then_on(trial: Trial) -> Iterator[Alternative]:
