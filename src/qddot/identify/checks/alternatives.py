@@ -20,7 +20,7 @@ from itertools import chain
 import numpy as np
 
 from qddot.identify.checks.arm_faults import askew, coupled, misdrawn
-from qddot.identify.checks.changes import changes
+from qddot.identify.checks.changes import changes, contacts
 from qddot.identify.checks.channel_faults import gains, order, signs, units
 from qddot.identify.checks.clipping import clipping
 from qddot.identify.checks.sensor_faults import backlash, clock, drift, hysteresis, late, pace, scales, warming, zeros
@@ -76,6 +76,8 @@ class Alternatives:
         best = next(iter(in_order(found)), None)
         if best is None or best.share < (CLEARLY if best.kind in SMALL else MOST_OF_IT):
             found += [one for one in several(self.trial) if one.unpredicted < UNCERTAIN]
+        if max((one.share for one in found), default=0.0) < MOST_OF_IT:
+            found += [one for one in contacts(self.trial) if one.unpredicted < UNCERTAIN]
         return in_order(found)
 
     @property

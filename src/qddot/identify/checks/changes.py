@@ -117,14 +117,19 @@ def within(trial: Trial, a: int, b: int) -> np.ndarray:
 
 
 def for_a_while(trial: Trial) -> Iterator[Alternative]:
-    """A contact in some stretch of time, which the model knows nothing of; or several, if nearly all goes with them: to leave out
-    the worst parts of a log explains much of anything."""
+    """A contact in some stretch of time, which the model knows nothing of."""
     power = np.sum((trial.errors / trial.noise) ** 2, axis=1)
     cuts = trial.cuts(TRIAL_PARTS)
     sums = np.array([power[a:b].sum() for a, b in pairwise(cuts)])
     a, b = about_peak(sums, int(SHORT_WHILE * TRIAL_PARTS))
     text = f"something else acts on the arm {trial.between(cuts[a], cuts[b])} (a contact?)"
     yield trial.told("contact", text, left_outside(trial, within(trial, cuts[a], cuts[b])[:, 0] > 0))
+
+
+def contacts(trial: Trial) -> Iterator[Alternative]:
+    """Several contacts, if nearly all goes with them. Only where nothing else is found: to leave out the worst parts of a log
+    explains much of anything that comes and goes."""
+    power = np.sum((trial.errors / trial.noise) ** 2, axis=1)
     cuts = trial.cuts(CHANGE_PARTS)
     lengths = np.diff(cuts)
     mean = np.array([power[a:b].mean() for a, b in pairwise(cuts)])
