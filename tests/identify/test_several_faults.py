@@ -11,7 +11,7 @@ import qddot
 from qddot.identify import Fit, Log, ParameterSet
 from qddot.robot import Robot
 from tests.identify.arms import random_arm
-from tests.identify.simulated import simulated, truth
+from tests.identify.simulated import series, simulated, truth
 
 ARM = random_arm(4, 4)
 PARAMETERS = ParameterSet.of(ARM)
@@ -64,6 +64,41 @@ def test_errors_beside_each_other_are_all_named(off: list[float], gain: float, t
     first = ARM.identify(replace(LOG, q=LOG.q + off, tau=LOG.tau * [1, 1, gain, 1])).verdict.concerns[0]
     assert (first.code, first.serious) in (("zero", True), ("gain", True)), first
     assert all(text in first.text for text in texts), first
+
+
+def braked() -> Log:
+    """The arm stops for 1.5 s three times; brakes then hold it, and torques are nothing."""
+    draw, rate = np.random.default_rng(2), 200.0
+    t = np.arange(0, 25, 1 / rate)
+    pace = np.ones_like(t)
+    for start in (2.0, 9.0, 16.0):
+        pace *= 1 - np.clip(np.minimum((t - start) / 0.5, (start + 2.5 - t) / 0.5), 0.0, 1.0)
+    warped = np.concatenate([[0.0], np.cumsum((pace[1:] + pace[:-1]) / 2 / rate)])
+    q, qd, qdd = series(ARM, warped)
+    qd, qdd = qd * pace[:, None], qdd * pace[:, None] ** 2 + qd * np.gradient(pace, 1 / rate)[:, None]
+    tau = np.where(pace[:, None] > 0, PARAMETERS.matrix(q, qd, qdd) @ THETA, 0.0)
+    return Log(t, q + 1e-5 * draw.normal(size=q.shape), tau + 0.05 * draw.normal(size=q.shape), joint_names=ARM.joint_names)
+
+
+@pytest.mark.parametrize(
+    ("scale", "off", "code"), [([1, 1, 1, 1], 0.0, None), ([1, 1.2, 1, 1], 0.0, "gain"), ([1, 1, 1, 1], 0.1, "zero")]
+)
+def test_brakes_hide_nothing(scale: list[float], off: float, code: str | None) -> None:
+    """Torques while brakes hold the arm are left out of the fit, and of the comparison that says what is wrong with it."""
+    log = braked()
+    serious = [
+        one for one in ARM.identify(replace(log, q=log.q + [0, off, 0, 0], tau=scale * log.tau)).verdict.concerns if one.serious
+    ]
+    assert (serious[0].code if serious else None) == code, serious
+
+
+def test_knocks_are_named_with_their_times() -> None:
+    tau = LOG.tau.copy()
+    for k, middle in enumerate((3.0, 8.0, 11.0, 17.0)):
+        tau += (-1) ** k * LOG.tau.std(axis=0) * np.exp(-(((LOG.t - middle) / 0.15) ** 2))[:, None]
+    first = ARM.identify(replace(LOG, tau=tau)).verdict.concerns[0]
+    assert first.code == "contact", first
+    assert first.text.count("between t = ") == 4
 
 
 def slide(reversed_axis: bool) -> Fit:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from scipy.ndimage import maximum_filter1d
 
 from qddot.algorithms.regressor import INERTIAL
 from qddot.identify.checks.normal_equations import Equations, Left, fitted
@@ -22,7 +23,7 @@ from qddot.identify.regression.base import Base
 from qddot.identify.regression.drive_terms import is_friction
 from qddot.identify.regression.rows import Rows, Samples
 from qddot.identify.regression.signals import Signals
-from qddot.thresholds import DRY_BLUR, STILL_EXPLAINED, TRIAL_FIFTHS, TRIAL_ROWS, UNTOUCHED
+from qddot.thresholds import DRY_BLUR, STILL_EXPLAINED, TRIAL_FIFTHS, TRIAL_ROWS
 
 
 @dataclass(frozen=True)
@@ -101,9 +102,13 @@ class Trial:
 
     @cached_property
     def moving(self) -> np.ndarray:
-        """Whether each joint's rows count (M, nv): at rest, friction holds it with any torque up to its own, as for the fit."""
+        """Whether each joint's rows count (M, nv): at rest, friction holds it with any torque up to its own, as for the fit. A row
+        that has only touched a rest does not: a brake that is let go changes a torque at once."""
         rests = self.signals.paces < self.base.parameter_set.rest_speeds
-        return np.abs(self.filtered(rests.astype(float))) < UNTOUCHED if rests.any() else np.ones((len(self.times), self.nv), bool)
+        near = {"size": 2 * self.signals.low_pass.half + 1, "axis": 0, "mode": "nearest"}
+        touched = np.concatenate([maximum_filter1d(rests[s].astype(np.int8), **near) for s in self.signals.segments])
+        at = np.rint(self.filtered(np.arange(len(rests), dtype=float)[:, None])[:, 0]).astype(int)  # kernels are symmetric
+        return touched[at] == 0
 
     def counted(self, rows: np.ndarray) -> np.ndarray:
         """Filtered rows (M, K), those of joints at rest nothing."""
