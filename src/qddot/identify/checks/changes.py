@@ -12,7 +12,6 @@ The best is then fitted with the parameters, as every alternative is.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -21,7 +20,17 @@ from qddot.identify.checks.normal_equations import Left, balanced, fitted
 from qddot.identify.checks.trial import Alternative, Trial, later_half
 from qddot.identify.checks.verdict import listed
 from qddot.model.friction import smooth_step
-from qddot.thresholds import CHANGE_PARTS, CLEARLY, INDEPENDENT, PLACES_NAMED, SHORT_WHILE, SHOWS_THERE, STANDS_OUT, TRIAL_PARTS
+from qddot.thresholds import (
+    CHANGE_PARTS,
+    CLEARLY,
+    INDEPENDENT,
+    PLACES_NAMED,
+    SHORT_WHILE,
+    SHOWS_THERE,
+    STANDS_OUT,
+    TRIAL_PARTS,
+    WORTH_A_WORD,
+)
 
 
 def changes(trial: Trial) -> Iterator[Alternative]:
@@ -123,33 +132,42 @@ def for_a_while(trial: Trial) -> Iterator[Alternative]:
     sums = np.array([power[a:b].sum() for a, b in pairwise(cuts)])
     a, b = about_peak(sums, int(SHORT_WHILE * TRIAL_PARTS))
     text = f"something else acts on the arm {trial.between(cuts[a], cuts[b])} (a contact?)"
-    yield trial.told("contact", text, left_outside(trial, within(trial, cuts[a], cuts[b])[:, 0] > 0))
+    yield trial.told("contact", text, outside(trial, within(trial, cuts[a], cuts[b])[:, 0] > 0)[1])
 
 
 def contacts(trial: Trial) -> Iterator[Alternative]:
     """Several contacts, if nearly all goes with them. Only where nothing else is found: to leave out the worst parts of a log
     explains much of anything that comes and goes."""
-    power = np.sum((trial.errors / trial.noise) ** 2, axis=1)
-    cuts = trial.cuts(CHANGE_PARTS)
-    lengths = np.diff(cuts)
+    cuts, errors, left = trial.cuts(CHANGE_PARTS), trial.errors, trial.left
+    some = np.zeros(len(cuts) - 1, bool)
+    for _ in range(2):  # parameters that knew nothing of the contacts show others besides
+        some = worst_parts(np.sum((errors / left.noise) ** 2, axis=1), cuts)
+        theta, left = outside(trial, np.repeat(some, np.diff(cuts)))
+        errors = trial.measured - trial.with_parameters(trial.given, theta)
+    ends = np.flatnonzero(np.diff(np.concatenate([[False], some, [False]]))).reshape(-1, 2)
+    power = np.array([np.sum((errors / left.noise)[cuts[a] : cuts[b]] ** 2) for a, b in ends])
+    stretches = ends[power > WORTH_A_WORD * power.max(initial=0.0)]  # beside them, those that parameters of the rest hardly know
+    told = listed([trial.between(cuts[a], cuts[b]) for a, b in stretches[:PLACES_NAMED]]) if len(stretches) else ""
+    more = f" and {len(stretches) - PLACES_NAMED} times more" if len(stretches) > PLACES_NAMED else ""
+    found = trial.told("contact", f"something else acts on the arm {told}{more} (contacts?)", left)
+    if len(stretches) > 1 and found.share > CLEARLY:
+        yield found
+
+
+def worst_parts(power: np.ndarray, cuts: list[int]) -> np.ndarray:
+    """Which parts of a log stand out by their squared errors (M,), the worst for a short while."""
     mean = np.array([power[a:b].mean() for a, b in pairwise(cuts)])
     worst = np.argsort(-mean)
-    short = np.cumsum(lengths[worst]) < SHORT_WHILE * len(power)
+    short = np.cumsum(np.diff(cuts)[worst]) < SHORT_WHILE * len(power)
     some = np.zeros(len(mean), bool)
     some[worst[short & (mean[worst] > STANDS_OUT * np.median(mean))]] = True
-    stretches = np.flatnonzero(np.diff(np.concatenate([[False], some, [False]]))).reshape(-1, 2)
-    if len(stretches) > 1:
-        several = trial.told("contact", "", left_outside(trial, np.repeat(some, lengths)))
-        told = listed([trial.between(cuts[a], cuts[b]) for a, b in stretches[:PLACES_NAMED]])
-        more = f" and {len(stretches) - PLACES_NAMED} times more" if len(stretches) > PLACES_NAMED else ""
-        if several.share > CLEARLY:
-            yield replace(several, text=f"something else acts on the arm {told}{more} (contacts?)")
+    return some
 
 
-def left_outside(trial: Trial, some: np.ndarray) -> Left:
-    """Errors that remain of all rows but some (M,)."""
+def outside(trial: Trial, some: np.ndarray) -> tuple[np.ndarray, Left]:
+    """Parameters (r,) of all rows but some (M,), and what they leave."""
     rest = trial.equations(trial.given[~some], later_half(int(np.sum(~some))))
-    return fitted(rest.G, rest.samples)[1]
+    return fitted(rest.G, rest.samples)
 
 
 def from_then_on(trial: Trial) -> Iterator[Alternative]:
