@@ -64,6 +64,7 @@ SURE_STEP = 8.0  # standard deviations: such a step comes by chance once in 1e15
 STEADY_STEPS = 3  # steps on each side among which none is held: where one is, a slow sensor catches up, and no sample is lost
 HOTTEST = 200.0  # degrees C that no joint has while it is driven: larger temperatures are in K
 JUMP = 0.01  # rad or m: a smaller step of one joint's positions is no fault worth a word
+LARGEST_PLAY = 0.05  # rad or m, 3 degrees: no gear of an arm has more, and a larger step is a fault wherever it comes
 STANDS_ALONE = 3.0  # times the longer of the steps before and after: a position that jumps does so once
 ON_GRID = 0.02  # of a unit: steps that are as near to whole numbers of it are counted in it
 ROUNDED_STEPS = 0.02  # of the steps that are exactly none: positions with as many are rounded

@@ -83,7 +83,7 @@ def spikes(x: np.ndarray) -> np.ndarray:
 
 
 def curves(x: np.ndarray, far: np.ndarray, at: np.ndarray) -> np.ndarray:
-    """What a smooth curve says at each of these: a polynomial of fifth degree through the samples about it, twice as far as for a
+    """Values of a smooth curve at each of these: a polynomial of fifth degree through the samples about it, twice as far as for a
     median and without those that are far off. A torque that is fast for its rate turns within a few samples, and is no spike."""
     reach = 2 * SPIKE_REACH
     centre = np.clip(at, reach, len(x) - 1 - reach)

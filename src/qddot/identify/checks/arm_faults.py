@@ -50,7 +50,7 @@ def across(trial: Trial) -> list[tuple[np.ndarray, np.ndarray]]:
 
 
 def by_gravity(trial: Trial, sideways: list[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
-    """What gravities from elsewhere besides would add to the torques (N, nv, d)."""
+    """Effect on the torques (N, nv, d) of gravities from elsewhere besides."""
     return np.stack([trial.predicted(trial.motion, Y) - trial.torques for _, Y in sideways], axis=-1)
 
 
