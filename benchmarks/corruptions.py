@@ -221,6 +221,13 @@ def shifted(w: World, radians: float) -> World:
     return w.with_log(q=w.log.q + one(w, inner(w), radians))
 
 
+def two_shifted(w: World, radians: float) -> World:
+    """Zeros of the second and the third joint, one this way and one that; of an arm of two joints, the first one's."""
+    off = np.zeros(w.robot.nv)
+    off[[1, 2] if w.robot.nv > 2 else [0]] = [radians, -radians] if w.robot.nv > 2 else radians
+    return w.with_log(q=w.log.q + off)
+
+
 def scaled(w: World, joints: int | slice, factor: float) -> World:
     """Positions by another resolution of the encoder, another gear, gradians for degrees."""
     scale = np.ones(w.robot.nv)
@@ -228,8 +235,9 @@ def scaled(w: World, joints: int | slice, factor: float) -> World:
     return w.with_log(q=w.log.q * scale)
 
 
-def rests(w: World, motion: bool) -> World:
-    """One joint never moves, at a place of its own; or all stop for a second, three times, and friction holds what it likes."""
+def rests(w: World, motion: bool, braked: bool = False) -> World:
+    """One joint never moves, at a place of its own; or all stop for a second, three times, and friction holds what it likes, or
+    brakes hold all and torques are nothing."""
     log, j = w.log, loaded(w)
     q, qd, qdd = w.motion()
     if motion:
@@ -241,9 +249,10 @@ def rests(w: World, motion: bool) -> World:
         q, qd, qdd = at[0], at[1] * pace[:, None], at[2] * pace[:, None] ** 2 + at[1] * rise
     else:
         q, qd, qdd = (np.where(one(w, j) > 0, x, y) for x, y in ((q[:1], q), (0.0, qd), (0.0, qdd)))
-    held = 0.5 * coulomb(w) * w.draw.uniform(-1, 1, w.robot.nv) * (np.abs(qd) < 1e-9)
+    still = np.abs(qd) < 1e-9
+    held = 0.5 * coulomb(w) * w.draw.uniform(-1, 1, w.robot.nv) * still
     noise = [size * w.draw.normal(size=q.shape) for size in NOISE]
-    return w.with_log(q=q + noise[0], tau=w.torque(q, qd, qdd) + held + noise[1])
+    return w.with_log(q=q + noise[0], tau=np.where(braked & still, 0.0, w.torque(q, qd, qdd) + held) + noise[1])
 
 
 def frozen(w: World, name: str) -> World:
@@ -392,6 +401,14 @@ def carrying(w: World, since: float) -> World:
     return w._replace(more=more, log=replace(w.log, tau=w.log.tau + on * extra(*w.motion())))
 
 
+def bumped(w: World) -> World:
+    """Six short knocks, each from any side."""
+    tau, size = w.log.tau.copy(), w.log.tau.std(axis=0)
+    for middle in w.draw.uniform(2, 18, 6):
+        tau += size * w.draw.choice([-1, 1], w.robot.nv) * np.exp(-(((w.log.t - middle) / 0.15) ** 2))[:, None]
+    return w.with_log(tau=tau)
+
+
 def touched(w: World) -> World:
     push = 3 * w.log.tau.std(axis=0) * np.exp(-(((w.log.t - w.draw.uniform(5, 15)) / 0.7) ** 2))[:, None]
     return w.with_log(tau=w.log.tau + push)
@@ -523,8 +540,19 @@ CORRUPTIONS: dict[str, Corruption] = {
     ),
     "log of 50 Hz": Corruption(lambda w: at_rate(w, 50.0)),
     "stops of 1 s": Corruption(lambda w: rests(w, True)),
+    "brakes at stops": Corruption(lambda w: rests(w, True, braked=True)),
     "a cable pulls": Corruption(lambda w: resisted(w, cable), physics=True),
     # to be named
+    "brakes, and a gain of 1.3": Corruption(lambda w: on(rests(w, True, braked=True), busy(w), lambda x: 1.3 * x), ("gain",)),
+    "brakes, and 20 ms late": Corruption(lambda w: delayed(rests(w, True, braked=True), ALL, 0.02), ("delay",)),
+    "zeros of two joints": Corruption(lambda w: two_shifted(w, 0.15), ("zero",), ("tilt",)),
+    "a zero and a gain": Corruption(lambda w: on(shifted(w, 0.1), busy(w), lambda x: 1.15 * x), ("zero", "gain"), ("tilt",)),
+    "all torques negated": Corruption(lambda w: w.with_log(tau=-w.log.tau), ("sign",)),
+    "joints from tip to base": Corruption(lambda w: w.with_log(q=w.log.q[:, ::-1], tau=w.log.tau[:, ::-1]), ("order",)),
+    "torques of three in a circle": Corruption(
+        lambda w: w.with_log(tau=w.log.tau[:, [1, 2, 0, *range(3, w.robot.nv)] if w.robot.nv > 2 else [1, 0]]), ("order",)
+    ),
+    "six knocks": Corruption(bumped, ("contact",)),
     "angles of a joint 11 % large": Corruption(lambda w: scaled(w, loaded(w), 1.11), ("scale",)),
     "angles of a joint 5 % small": Corruption(lambda w: scaled(w, loaded(w), 0.95), ("scale",)),
     "all angles 11 % large": Corruption(lambda w: scaled(w, ALL, 1.11), ("scale",)),

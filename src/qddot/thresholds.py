@@ -65,6 +65,7 @@ SURE_STEP = 8.0  # standard deviations: such a step comes by chance once in 1e15
 STEADY_STEPS = 3  # steps on each side among which none is held: where one is, a slow sensor catches up, and no sample is lost
 HOTTEST = 200.0  # degrees C that no joint has while it is driven: larger temperatures are in K
 JUMP = 0.01  # rad or m: a smaller step of one joint's positions is no fault worth a word
+LARGEST_PLAY = 0.05  # rad or m, 3 degrees: no gear of an arm has more, and a larger step is a fault wherever it comes
 STANDS_ALONE = 3.0  # times the longer of the steps before and after: a position that jumps does so once
 ON_GRID = 0.02  # of a unit: steps that are as near to whole numbers of it are counted in it
 ROUNDED_STEPS = 0.02  # of the steps that are exactly none: positions with as many are rounded
@@ -94,6 +95,9 @@ NO_MEASUREMENT = 1e100  # rad, or per second or second squared: no measurement, 
 SPIKE_REACH = 4  # samples on each side of a spike, which is shorter; more would take turns of friction with it
 SPIKE_DEVIATIONS = 12.0  # standard deviations of the channel's usual difference from the median about a sample: noise has none
 SPIKE_SIZE = 0.15  # of the channel's standard deviation: less does little harm, and a smooth channel has such turns
+# of the difference from the median, by which a spike is off the curve through the samples about it, too: of a smooth torque that
+# turns within nine samples (an arm from point to point, at 100 Hz) the curve misses a tenth, of a spike all
+SPIKE_OFF_CURVE = 0.5
 SPIKE_SHARE = 0.1  # of the samples: of more, those about a spike do not tell what should stand there
 SPIKE_ROUNDS = 5  # rounds in which smaller ones are looked for without those that were found
 STAND_INS = 5  # spikes at exactly one value, at least, that stand for samples which were lost
@@ -258,6 +262,11 @@ CHANGE_PARTS = 60  # the same for what is compared at once
 SHOWS_THERE = 0.3  # of a joint's squared errors that must go with an alternative, for it to be said to show there
 SHORT_WHILE = 0.3  # of a log, at most, that something happens besides: what lasts longer is how the arm is
 CLEARLY = 0.9  # of what is unexplained: an alternative that explains more leaves little to look for
+# times what the best alternative leaves: one that leaves less is as good, and the simpler is said. What is true leaves noise, and
+# its rivals several times as much; where something else is left besides, a Puma without gravity (0.33) is one on a clock 3 times
+# as fast (0.32)
+AS_LITTLE = 1.1
+FAULTS_AT_ONCE = 4  # small errors at once, at most: more are no accident but another arm
 # of a torque's standard deviation, to each side: hysteresis as of strain gauges and friction behind a sensor
 HYSTERESIS_WIDTHS = np.array([0.03, 0.1, 0.3])
 STANDS_OUT = 3.0  # times the usual squared error: a part of the log that stands out belongs to what happened besides

@@ -75,3 +75,14 @@ def test_sound_torques_stay_as_they_are() -> None:
     ):
         tau = x[:, None]
         assert despiked(tau).tau is tau
+
+
+def test_a_torque_that_turns_within_a_few_samples_is_no_spike() -> None:
+    """An arm that mostly rests, at a low rate: usual steps are small, and a fast motion turns far from the median about it."""
+    t = np.arange(0, 30, 0.01)
+    swing = 50 * np.sin(2 * np.pi * (t - 10) / 0.25) * np.exp(-(((t - 10) / 0.3) ** 2))
+    tau = swing + 0.02 * np.random.default_rng(0).normal(size=len(t))
+    assert not despiked(tau[:, None]).count.any()
+    hit = tau.copy()
+    hit[[500, 1002, 1990]] += 40
+    assert despiked(hit[:, None]).count.tolist() == [3]

@@ -128,7 +128,7 @@ def unbroken(names: Sequence[str], found: Continuity) -> Iterator[Finding]:
         for name, held in zip(names, each):
             if held:
                 message = f"the {what} of {name} stands still for {held} samples while the arm moves, and then catches up"
-                yield Finding("warning", "frozen channel", message, serious=held > LOST_SAMPLES * found.samples)
+                yield Finding("warning", "frozen channel", message, serious=bool(held > LOST_SAMPLES * found.samples))
     for joint, t, size in found.jumps:
         message = f"the position of {names[joint]} steps by {size:.3g} rad (m) at t = {t:.4g} s and stays there: another zero?"
         yield Finding("warning", "position step", message, serious=True)

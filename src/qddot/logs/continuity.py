@@ -27,6 +27,7 @@ from qddot.thresholds import (
     FROZEN_RUN,
     HALF_SAMPLE,
     JUMP,
+    LARGEST_PLAY,
     MEDIAN_SAMPLES,
     ON_GRID,
     PLACES_NAMED,
@@ -149,7 +150,7 @@ def of_new(t: np.ndarray, q: np.ndarray, tau: np.ndarray) -> Continuity:
     size = np.abs(beside)
     aside = (size > 2 * SURE_STEP * deviation * np.median(np.diff(t))) & ~thawed & ~late[:, None] & stays(beside)
     aside[1:-1] &= size[1:-1] > STANDS_ALONE * np.maximum(size[:-2], size[2:])  # where an arm is fast, neighbours go aside, too
-    far, together = aside & (size > JUMP), np.sum(aside, axis=1) > 1
+    far, together = aside & (size > JUMP) & ~in_play(v, deviation, size), np.sum(aside, axis=1) > 1
     where, joint = np.nonzero(far & ~together[:, None])
     jumps = tuple((int(j), float(t[k + 1]), float(beside[k, j])) for k, j in zip(where, joint))
     ahead, back = bursts(step, v, deviation, np.any(far, axis=1) & together)
@@ -157,6 +158,15 @@ def of_new(t: np.ndarray, q: np.ndarray, tau: np.ndarray) -> Continuity:
     places = tuple(t[1:][late | twice | (ahead > 0) | (back > 0)][:PLACES_NAMED].tolist())
     held, unit = still_torques(tau, told), resolutions(np.diff(q, axis=0))
     return Continuity(lost, again, places, frozen, held, unit, jumps[:PLACES_NAMED], len(t))
+
+
+def in_play(v: np.ndarray, deviation: np.ndarray, size: np.ndarray) -> np.ndarray:
+    """Steps (N, n) of so small a size that come where a joint turns from one direction to the other: a motor goes through the play
+    of its gear there, which is no other zero (`backlash` of a fit names it)."""
+    before, after = np.zeros_like(v), np.zeros_like(v)
+    before[VELOCITY_STEPS:], after[:-VELOCITY_STEPS] = v[:-VELOCITY_STEPS], v[VELOCITY_STEPS:]
+    turns = (before * after < 0) & (np.minimum(np.abs(before), np.abs(after)) > deviation)
+    return turns & (size < LARGEST_PLAY)
 
 
 def bursts(step: np.ndarray, v: np.ndarray, deviation: np.ndarray, gap: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -1,7 +1,8 @@
 """Torques that are off for a sample or a few: taken out before a low-pass smears them over their neighbours.
 
 A sample is a spike where it is far from the median of those about it, in units of what the channel usually differs from it, there
-and elsewhere. A step, as of dry friction, is none: the median steps too. Where most spikes are exactly one value (a zero for a
+and elsewhere. A step, as of dry friction, is none: the median steps too; nor is a turn of a torque that is fast for its rate, which
+a smooth curve through the samples about it follows. Where most spikes are exactly one value (a zero for a
 packet that was lost), every sample alone at that value stands for none, also where the torque happens to be near it.
 """
 
@@ -19,6 +20,7 @@ from qddot.thresholds import (
     MEDIAN_SAMPLES,
     MOST_OF_IT,
     SPIKE_DEVIATIONS,
+    SPIKE_OFF_CURVE,
     SPIKE_REACH,
     SPIKE_ROUNDS,
     SPIKE_SAMPLES,
@@ -73,8 +75,25 @@ def spikes(x: np.ndarray) -> np.ndarray:
     if len(at):
         near = np.unique(np.clip(at[:, None] + np.arange(1 - SPIKE_REACH, 1 + SPIKE_REACH), 0, len(x) - 1))
         spread = np.maximum(max(usual, usual_difference(x)), local_step(sudden, near))
-        far[near] = np.abs(x[near] - medians(x, near)) > np.maximum(SPIKE_DEVIATIONS * spread, least)
+        away = np.abs(x[near] - medians(x, near))
+        far[near] = away > np.maximum(SPIKE_DEVIATIONS * spread, least)
+        some = far[near]
+        far[near[some]] = np.abs(x[near[some]] - curves(x, far, near[some])) > SPIKE_OFF_CURVE * away[some]
     return far
+
+
+def curves(x: np.ndarray, far: np.ndarray, at: np.ndarray) -> np.ndarray:
+    """Values of a smooth curve at each of these: a polynomial of fifth degree through the samples about it, twice as far as for a
+    median and without those that are far off. A torque that is fast for its rate turns within a few samples, and is no spike."""
+    reach = 2 * SPIKE_REACH
+    centre = np.clip(at, reach, len(x) - 1 - reach)
+    place = np.arange(-reach, reach + 1)
+    rows = centre[:, None] + place
+    V = np.vander(place / reach, 6)
+    X = V * ~far[rows][..., None]
+    normal = np.swapaxes(X, 1, 2) @ X + 1e-9 * np.eye(6)  # where nearly all are far off
+    curve = np.linalg.solve(normal, np.swapaxes(X, 1, 2) @ x[rows][..., None])[..., 0]
+    return np.einsum("ki,ki->k", np.vander((at - centre) / reach, 6), curve)
 
 
 def stand_ins(x: np.ndarray, off: np.ndarray) -> np.ndarray:

@@ -20,15 +20,16 @@ from itertools import chain
 import numpy as np
 
 from qddot.identify.checks.arm_faults import askew, coupled, misdrawn
-from qddot.identify.checks.changes import changes
+from qddot.identify.checks.changes import changes, contacts
 from qddot.identify.checks.channel_faults import gains, order, signs, units
 from qddot.identify.checks.clipping import clipping
 from qddot.identify.checks.sensor_faults import backlash, clock, drift, hysteresis, late, pace, scales, warming, zeros
+from qddot.identify.checks.several_faults import SMALL, several
 from qddot.identify.checks.trial import Alternative, Trial
 from qddot.identify.regression.base import Base
 from qddot.identify.regression.excerpt import few, many
 from qddot.identify.regression.signals import Signals
-from qddot.thresholds import CLEARLY, UNCERTAIN
+from qddot.thresholds import AS_LITTLE, CLEARLY, MOST_OF_IT, UNCERTAIN
 
 SIMPLEST = (
     *("sign", "axis", "order", "units", "gravity", "delay", "zero", "tilt", "drift", "clock", "scale", "warming"),
@@ -72,7 +73,12 @@ class Alternatives:
         found = [one for one in tried if one.unpredicted < UNCERTAIN]
         if max((one.share for one in found if one.kind != "rate"), default=0.0) < CLEARLY:
             found += [one for one in misdrawn(self.trial) if one.unpredicted < UNCERTAIN]
-        return sorted(found, key=preferred)
+        best = next(iter(in_order(found)), None)
+        if best is None or best.share < (CLEARLY if best.kind in SMALL else MOST_OF_IT):
+            found += [one for one in several(self.trial) if one.unpredicted < UNCERTAIN]
+        if max((one.share for one in found), default=0.0) < MOST_OF_IT:
+            found += [one for one in contacts(self.trial) if one.unpredicted < UNCERTAIN]
+        return in_order(found)
 
     @property
     def lasting(self) -> list[Alternative]:
@@ -80,7 +86,15 @@ class Alternatives:
         return [one for one in self.found if one.kind not in FOR_A_WHILE]
 
 
-def preferred(one: Alternative) -> tuple[float, ...]:
-    """The less, the sooner an alternative is said: by its share in per cent, then by how simple it is."""
-    kind = AS_SIMPLE.get(one.kind, one.kind)
-    return -round(one.share, 2), SIMPLEST.index(kind), -one.share if kind in AS_SIMPLE.values() else 0.0
+def in_order(found: list[Alternative]) -> list[Alternative]:
+    """Alternatives as they are said: those first that leave about as little as the best, then by their share in per cent; of equals
+    the simplest, and of such the better."""
+    most = max((one.share for one in found), default=0.0)
+
+    def preferred(one: Alternative) -> tuple[float, ...]:
+        share, kind = round(one.share, 2), AS_SIMPLE.get(one.kind, one.kind)
+        if 1 - one.share < AS_LITTLE * (1 - most):
+            share = round(most, 2)
+        return -share, SIMPLEST.index(kind), -one.share if kind in AS_SIMPLE.values() else 0.0
+
+    return sorted(found, key=preferred)

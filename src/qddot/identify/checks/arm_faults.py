@@ -19,27 +19,48 @@ from qddot.thresholds import MOST_OF_IT, POSITION_STEP, TORQUE_ROUNDING
 
 def askew(trial: Trial) -> Iterator[Alternative]:
     """Gravity from elsewhere: Y is linear in it, so what weight adds at rest is all that changes."""
-    down = np.array([float(x) for x in trial.robot.model.gravity])
-    size = float(np.linalg.norm(down))
-    if size == 0:
+    sideways = across(trial)
+    if not sideways:
         return
-    rest = np.zeros_like(trial.motion.q)
-    aside = size * np.linalg.svd(down[None])[2][1:]  # two directions across
-    bare = trial.evaluator.bare
+    rest, bare = np.zeros_like(trial.motion.q), trial.evaluator.bare
     own = bare.regressor(trial.motion.q, rest, rest, threads=1)
-    others = [columns_of(bare.model.copy(gravity=tuple(g)), trial.motion.q, rest, rest) for g in aside]
-    tau = trial.torques
-    tilt, left = trial.with_columns(np.stack([trial.predicted(trial.motion, Y) - tau for Y in others], axis=-1))
-    angle = float(np.arctan(np.linalg.norm(tilt)))
-    leaning = np.cos(angle) * (own + np.tensordot(tilt, others, axes=1))  # gravity turns, and stays as large
+    tilt, left = trial.with_columns(by_gravity(trial, sideways))
+    leaning = np.cos(tilted_by(tilt)) * (own + np.tensordot(tilt, [Y for _, Y in sideways], axes=1))  # gravity stays as large
     left = min(left, trial.instead(trial.motion, leaning - own), key=score)
-    yield trial.told("tilt", f"the base is tilted by {np.degrees(angle):.2g} degrees", left)
+    yield trial.told("tilt", told_tilt(tilt), left)
     yield trial.told("gravity", "gravity is not in the torques", trial.instead(trial.motion, -own))
     restored = trial.with_torques(trial.motion.tau + bare.gravity_torque(trial.motion.q))
     yield trial.told("gravity", "gravity is not in the torques: that of the arm as described has been taken from them", restored)
-    for where, Y in ((-down, -own), *((s * g, s * Y) for g, Y in zip(aside, others) for s in (1, -1))):
+    for where, Y in ((-down(trial), -own), *((s * g, s * Y) for g, Y in sideways for s in (1, -1))):
         text = f"gravity is ({', '.join(f'{x:.3g}' for x in where + 0.0)}) m/s^2"
         yield trial.told("gravity", text, trial.instead(trial.motion, Y - own))
+
+
+def down(trial: Trial) -> np.ndarray:
+    """Gravity as described (3,), m/s^2."""
+    return np.array([float(x) for x in trial.robot.model.gravity])
+
+
+def across(trial: Trial) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Two gravities (3,) across the described one, and the links' columns at rest (N, nv, links) under each; none without it."""
+    size, rest = float(np.linalg.norm(down(trial))), np.zeros_like(trial.motion.q)
+    sideways = size * np.linalg.svd(down(trial)[None])[2][1:] if size > 0 else ()
+    model = trial.evaluator.bare.model
+    return [(g, columns_of(model.copy(gravity=tuple(g)), trial.motion.q, rest, rest)) for g in sideways]
+
+
+def by_gravity(trial: Trial, sideways: list[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
+    """Effect on the torques (N, nv, d) of gravities from elsewhere besides."""
+    return np.stack([trial.predicted(trial.motion, Y) - trial.torques for _, Y in sideways], axis=-1)
+
+
+def tilted_by(tilt: np.ndarray) -> float:
+    """Angle of a gravity that has so much from two sides (2,), rad."""
+    return float(np.arctan(np.linalg.norm(tilt)))
+
+
+def told_tilt(tilt: np.ndarray) -> str:
+    return f"the base is tilted by {np.degrees(tilted_by(tilt)):.2g} degrees"
 
 
 def misdrawn(trial: Trial) -> Iterator[Alternative]:

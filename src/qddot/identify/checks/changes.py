@@ -18,13 +18,25 @@ import numpy as np
 
 from qddot.identify.checks.normal_equations import Left, balanced, fitted
 from qddot.identify.checks.trial import Alternative, Trial, later_half
+from qddot.identify.checks.verdict import listed
 from qddot.model.friction import smooth_step
-from qddot.thresholds import CHANGE_PARTS, INDEPENDENT, SHORT_WHILE, SHOWS_THERE, STANDS_OUT, TRIAL_PARTS
+from qddot.thresholds import (
+    CHANGE_PARTS,
+    CLEARLY,
+    INDEPENDENT,
+    PLACES_NAMED,
+    SHORT_WHILE,
+    SHOWS_THERE,
+    STANDS_OUT,
+    TRIAL_PARTS,
+    WORTH_A_WORD,
+)
 
 
 def changes(trial: Trial) -> Iterator[Alternative]:
     """Alternatives that are true of a part of the log only, or more and more."""
-    friction, torques, sliding = (trial.filtered(x) for x in (trial.sliding_torques, trial.torques, directions(trial)))
+    acting = (trial.sliding_torques, trial.torques, directions(trial))
+    friction, torques, sliding = (trial.filtered(x) * trial.moving for x in acting)
     for j, name in enumerate(trial.names):
         only = trial.only(j)
         yield dragged(trial, sliding * only, j)
@@ -48,7 +60,7 @@ def directions(trial: Trial) -> np.ndarray:
 def dragged(trial: Trial, z: np.ndarray, j: int) -> Alternative:
     """Something that brakes joint j for a while, by a signal z (M, nv)."""
     a, b = best_stretch(trial, z)
-    (size,), left = with_columns(trial, (z * within(trial, a, b))[..., None])
+    (size,), left = trial.with_filtered((z * within(trial, a, b))[..., None])
     more = "more" if size > 0 else "less"
     text = f"the torque of {trial.names[j]} has {abs(size):.2g} N m {more} in the direction of its motion {trial.between(a, b)}"
     return trial.told("brake", f"{text} (a brake?)" if size > 0 else text, left, j)
@@ -57,14 +69,14 @@ def dragged(trial: Trial, z: np.ndarray, j: int) -> Alternative:
 def stepped(trial: Trial, kind: str, what: str, z: np.ndarray, *joints: int) -> Alternative:
     """A part of the torques z (M, nv) that is another multiple from some time on: of each joint its own."""
     a, b = best_stretch(trial, z, to_the_end=True)
-    by, left = with_columns(trial, each_alone(z * within(trial, a, b)))
+    by, left = trial.with_filtered(each_alone(z * within(trial, a, b)))
     return trial.told(kind, f"{what} changes {trial.since(a)}{by_how_much(trial, z, by)}", left, *joints)
 
 
 def drifting(trial: Trial, what: str, z: np.ndarray, *joints: int) -> Alternative:
     """Torques z (M, nv) that become larger or smaller in the course of the log: of each joint its own."""
     s = np.linspace(0, 1, len(z))[:, None]
-    by, left = with_columns(trial, np.concatenate([each_alone(z * s), each_alone(z * s**2)], axis=-1))
+    by, left = trial.with_filtered(np.concatenate([each_alone(z * s), each_alone(z * s**2)], axis=-1))
     text = f"{what} changes in the course of the log{by_how_much(trial, z, by.reshape(2, -1).sum(axis=0))}"
     return trial.told("gain changes", f"{text}, as by a motor that warms", left, *joints)
 
@@ -113,22 +125,49 @@ def within(trial: Trial, a: int, b: int) -> np.ndarray:
     return ((row >= a) & (row < b)).astype(float)
 
 
-def with_columns(trial: Trial, Z: np.ndarray) -> tuple[np.ndarray, Left]:
-    """Size (d,) of what adds columns Z (M, nv, d) to the filtered torques, and what it leaves."""
-    theta, left = fitted(trial.known.with_columns(Z), len(trial.given))
-    return theta[-Z.shape[-1] :], left
-
-
 def for_a_while(trial: Trial) -> Iterator[Alternative]:
     """A contact in some stretch of time, which the model knows nothing of."""
     power = np.sum((trial.errors / trial.noise) ** 2, axis=1)
     cuts = trial.cuts(TRIAL_PARTS)
     sums = np.array([power[a:b].sum() for a, b in pairwise(cuts)])
     a, b = about_peak(sums, int(SHORT_WHILE * TRIAL_PARTS))
-    outside = within(trial, cuts[a], cuts[b])[:, 0] == 0
-    rest = trial.equations(trial.given[outside], later_half(outside.sum()))
     text = f"something else acts on the arm {trial.between(cuts[a], cuts[b])} (a contact?)"
-    yield trial.told("contact", text, fitted(rest.G, rest.samples)[1])
+    yield trial.told("contact", text, outside(trial, within(trial, cuts[a], cuts[b])[:, 0] > 0)[1])
+
+
+def contacts(trial: Trial) -> Iterator[Alternative]:
+    """Several contacts, if nearly all goes with them. Only where nothing else is found: to leave out the worst parts of a log
+    explains much of anything that comes and goes."""
+    cuts, errors, left = trial.cuts(CHANGE_PARTS), trial.errors, trial.left
+    some = np.zeros(len(cuts) - 1, bool)
+    for _ in range(2):  # parameters that knew nothing of the contacts show others besides
+        some = worst_parts(np.sum((errors / left.noise) ** 2, axis=1), cuts)
+        theta, left = outside(trial, np.repeat(some, np.diff(cuts)))
+        errors = trial.measured - trial.with_parameters(trial.given, theta)
+    ends = np.flatnonzero(np.diff(np.concatenate([[False], some, [False]]))).reshape(-1, 2)
+    power = np.array([np.sum((errors / left.noise)[cuts[a] : cuts[b]] ** 2) for a, b in ends])
+    stretches = ends[power > WORTH_A_WORD * power.max(initial=0.0)]  # beside them, those that parameters of the rest hardly know
+    told = listed([trial.between(cuts[a], cuts[b]) for a, b in stretches[:PLACES_NAMED]]) if len(stretches) else ""
+    more = f" and {len(stretches) - PLACES_NAMED} times more" if len(stretches) > PLACES_NAMED else ""
+    found = trial.told("contact", f"something else acts on the arm {told}{more} (contacts?)", left)
+    if len(stretches) > 1 and found.share > CLEARLY:
+        yield found
+
+
+def worst_parts(power: np.ndarray, cuts: list[int]) -> np.ndarray:
+    """Which parts of a log stand out by their squared errors (M,), the worst for a short while."""
+    mean = np.array([power[a:b].mean() for a, b in pairwise(cuts)])
+    worst = np.argsort(-mean)
+    short = np.cumsum(np.diff(cuts)[worst]) < SHORT_WHILE * len(power)
+    some = np.zeros(len(mean), bool)
+    some[worst[short & (mean[worst] > STANDS_OUT * np.median(mean))]] = True
+    return some
+
+
+def outside(trial: Trial, some: np.ndarray) -> tuple[np.ndarray, Left]:
+    """Parameters (r,) of all rows but some (M,), and what they leave."""
+    rest = trial.equations(trial.given[~some], later_half(int(np.sum(~some))))
+    return fitted(rest.G, rest.samples)
 
 
 def from_then_on(trial: Trial) -> Iterator[Alternative]:

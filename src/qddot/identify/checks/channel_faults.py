@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from itertools import combinations
 
 import numpy as np
+from scipy.optimize import linear_sum_assignment
 
+from qddot.identify.checks.normal_equations import Left
 from qddot.identify.checks.trial import Alternative, Trial
 from qddot.identify.regression.rows import Samples
 from qddot.thresholds import LARGEST_ANGLE
@@ -24,22 +26,43 @@ def signs(trial: Trial) -> Iterator[Alternative]:
 
 
 def order(trial: Trial) -> Iterator[Alternative]:
-    """Joints in another order: two of them exchanged, or all one column off."""
+    """Joints in another order: two of them exchanged, all one column off, from the tip to the base, by the alphabet, or torques in
+    any."""
     names, every = trial.names, np.arange(trial.nv)
     for i, j in combinations(range(trial.nv), 2):
         place = every.copy()
         place[[i, j]] = j, i
         left = trial.with_torques(trial.motion.tau[:, place])
         yield trial.told("order", f"torques of {names[i]} and {names[j]} are exchanged", left, i, j)
-        moved = Samples(*(x[:, place] for x in trial.motion))
-        left = trial.instead(moved)
-        yield trial.told("order", f"{names[i]} and {names[j]} are exchanged", left._replace(noise=left.noise[place]), i, j)
-        left = trial.instead(moved._replace(tau=trial.motion.tau))
+        yield trial.told("order", f"{names[i]} and {names[j]} are exchanged", placed(trial, place), i, j)
+        left = trial.instead(trial.motion._replace(**{x: getattr(trial.motion, x)[:, place] for x in ("q", "qd", "qdd")}))
         yield trial.told("order", f"positions of {names[i]} and {names[j]} are exchanged", left, i, j)
-    for by in range(1, trial.nv) if trial.nv > 2 else ():
+    if trial.nv < 3:
+        return
+    for by in range(1, trial.nv):
         place = np.roll(every, by)
         left = trial.with_torques(trial.motion.tau[:, place])
         yield trial.told("order", f"torques are {trial.nv - by} columns off: the first is that of {names[place[0]]}", left)
+    by_name = np.argsort(np.argsort(names))  # where each joint stands among the sorted
+    for how, place in (("from the tip to the base", every[::-1]), ("in the order of the alphabet", by_name)):
+        if np.count_nonzero(place != every) > 2:
+            yield trial.told("order", f"joints are {how}", placed(trial, place))
+    place = sorted_out(trial)
+    if np.count_nonzero(place != every) > 2:
+        told = ", ".join(names[j] for j in np.argsort(place))
+        yield trial.told("order", f"torques are those of {told}, in this order", trial.with_torques(trial.motion.tau[:, place]))
+
+
+def placed(trial: Trial, place: np.ndarray) -> Left:
+    """Errors, channel by channel, if the channels of joint j are those at place[j]."""
+    left = trial.instead(Samples(*(x[:, place] for x in trial.motion)))
+    return left._replace(noise=left.noise[np.argsort(place)])
+
+
+def sorted_out(trial: Trial) -> np.ndarray:
+    """Where the torques of each joint stand (nv,): each channel at the joint whose columns leave least of it, all together."""
+    left = [np.sum((trial.measured - Q @ (Q.T @ trial.measured)) ** 2, axis=0) for Q in trial.bases]
+    return linear_sum_assignment(np.log(np.maximum(left, 1e-300)))[1]
 
 
 def units(trial: Trial) -> Iterator[Alternative]:

@@ -9,9 +9,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from qddot.identify.checks.alternatives import FOR_A_WHILE, Alternatives
-from qddot.identify.checks.trial import Alternative
+from qddot.identify.checks.trial import Alternative, Trial
 from qddot.identify.checks.verdict import Concern, listed, percent
 from qddot.identify.regression.base import Base
+from qddot.identify.regression.drive_terms import is_friction
 from qddot.identify.regression.estimators import Estimate
 from qddot.identify.regression.excerpt import few
 from qddot.identify.regression.motion_summary import MotionSummary
@@ -92,21 +93,22 @@ def unexplained_raw(left: Errors, motion: MotionSummary) -> float:
     return float(np.linalg.norm(structure(left.rms_raw, white)) / size)
 
 
-def driving(base: Base, estimate: Estimate, signals: Signals, left: Errors) -> list[Concern]:
-    """Friction that would drive a joint instead of braking it, by more than its uncertainty and by more than is unexplained."""
-    found = []
-    for j, name in enumerate(base.parameter_set.robot.joint_names):
-        qd = signals.qd[:, j]
-        column = {"viscous": qd, "coulomb": np.sign(qd)}
-        places = {kind: base.names.index(f"{name}.{kind}") for kind in column if f"{name}.{kind}" in base.names}
+def driving(estimate: Estimate, trial: Trial, left: Errors) -> list[Concern]:
+    """Friction that would drive a joint instead of braking it, all its laws together, by more than its uncertainty and by more than
+    is unexplained."""
+    found, base = [], trial.base
+    slides = np.array([is_friction(name) for name in base.names])
+    for j, (name, rows, here) in enumerate(zip(trial.names, trial.each(trial.whole), trial.of.columns)):
+        columns = rows[:, :-1] * slides[here]
         braking = np.zeros(base.rank)
-        braking[list(places.values())] = [np.mean(column[kind] * qd) for kind in places]  # power, W
+        braking[here] = np.mean(columns * trial.motion.qd[:, j : j + 1], axis=0)  # power, W
         power, deviation = float(braking @ estimate.theta), float(np.sqrt(braking @ estimate.sandwich @ braking))
-        torque = sum((estimate.theta[place] * column[kind] for kind, place in places.items()), np.zeros_like(qd))
-        if power < -estimate.reach * deviation and rms(torque) > left.rms[j]:
+        if power < -estimate.reach * deviation and rms(columns @ estimate.theta[here]) > left.rms[j]:
             text = f"friction of {name} came out driving it, with {-power:.2g} +- {deviation:.1g} W"
             found.append(Concern("driving friction", f"{text}: its torques or positions have the other sign", joints=(name,)))
-    if len(found) == base.parameter_set.robot.nv > 1:
+    if len(found) == len(trial.names) > 1:
+        if trial.inertia_power < 0:
+            return [Concern("sign", f"friction and inertia came out negative: all torques have the other sign ({found[0].text})")]
         text = f"friction of all joints came out driving them, as if time ran backwards ({found[0].text})"
         return [Concern("time", text)]
     return found
@@ -152,15 +154,34 @@ def units(base: Base, estimate: Estimate, signals: Signals) -> list[Concern]:
     return [Concern("units", text, serious=not 1 / WEIGHT_OF_NO_ARM < abs(slope) < WEIGHT_OF_NO_ARM)]
 
 
+def upside_down(base: Base, estimate: Estimate, signals: Signals) -> list[Concern]:
+    """Joints that always carry the same weight, the other way round: a SCARA's slide whose positions and torques count downwards
+    has the same inertia and friction, and an offset takes in twice its weight."""
+    found = []
+    for name, here, weight in zip(base.parameter_set.robot.joint_names, *standing(base, estimate, signals)):
+        least = max(NO_WEIGHT, float(np.std(weight)) / WEIGHT_VARIES)
+        slope = float(here.mean() / weight.mean()) if abs(weight.mean()) > least else 0.0
+        if 1 / WEIGHT_FACTOR < -slope < WEIGHT_FACTOR:
+            text = f"at rest {name} holds {here.mean():.3g} N (N m), where its weight as described asks for {weight.mean():.3g}: "
+            text += "it counts positions and torques the other way, or hangs upside down"
+            found.append(Concern("axis", text, joints=(name,)))
+    return found
+
+
 def weight_found(base: Base, estimate: Estimate, signals: Signals) -> float | None:
     """Slope of the identified gravity torque over the described one, along the log; None where nothing is described."""
-    parameter_set, some = base.parameter_set, few(signals)
-    described = parameter_set.robot.gravity_torque(some.q)
-    rest = np.zeros_like(some.q)
-    found = parameter_set.matrix(some.q, rest, rest)[..., list(base.independent)] @ estimate.theta
-    if parameter_set.evaluator().knows:
-        found += parameter_set.known_torque(some.q, rest, rest) - parameter_set.robot.spring_torque(some.q)
+    found, described = (x.T for x in standing(base, estimate, signals))
     least = WEIGHT_VARIES**2 * float(np.sum(described**2))  # of a weight that is always the same (a SCARA's), only rounding varies
     described, found = (x - x.mean(axis=0) for x in (described, found))  # an offset is no weight
     power = float(np.sum(described**2))
     return float(np.sum(described * found) / power) if power > max(least, NO_WEIGHT**2 * described.size) else None
+
+
+def standing(base: Base, estimate: Estimate, signals: Signals) -> tuple[np.ndarray, np.ndarray]:
+    """The torques of each joint at rest in the log's postures (nv, N), as identified and as described."""
+    parameter_set, some = base.parameter_set, few(signals)
+    rest = np.zeros_like(some.q)
+    found = parameter_set.matrix(some.q, rest, rest)[..., list(base.independent)] @ estimate.theta
+    if parameter_set.evaluator().knows:
+        found += parameter_set.known_torque(some.q, rest, rest) - parameter_set.robot.spring_torque(some.q)
+    return found.T, parameter_set.robot.gravity_torque(some.q).T

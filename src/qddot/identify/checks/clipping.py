@@ -71,13 +71,13 @@ def asked_for(trial: Trial, share: float, joints: np.ndarray) -> Clipped:
     kept = (np.abs(touched) < UNTOUCHED) | ~joints
     theta, left = fitted(trial.known.of_rows(kept), len(trial.given))
     asked = trial.with_parameters(trial.whole, theta) + trial.known_torques
-    errors = trial.filtered(tau - asked)
+    errors = trial.filtered(tau - asked) * trial.moving
     levels = np.tile([[-np.inf], [np.inf]], trial.nv)
     for j in np.flatnonzero(joints).tolist():
         for k, s in enumerate((-1, 1)):
             beyond = s * tau[s * tau[:, j] > s * ends[k, j], j]
             level, lost = beyond_level(trial, s * errors[:, j], s * asked[:, j], beyond)
-            levels[k, j], errors[:, j] = s * level, errors[:, j] - s * lost
+            levels[k, j], errors[:, j] = s * level, errors[:, j] - s * lost * trial.moving[:, j]
     noise = np.maximum(rms(errors), least_noise(trial.known.G.sum(axis=0), len(errors)))
     return Clipped(levels, np.stack([asked.min(axis=0), asked.max(axis=0)]), left._replace(noise=noise))
 

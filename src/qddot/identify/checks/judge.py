@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from qddot.identify.checks.alternatives import Alternatives
 from qddot.identify.checks.check_motion import blurred, coloured, excitation, impossible, rounded, unidentifiable
 from qddot.identify.checks.check_records import disagreeing, validated
-from qddot.identify.checks.check_torques import clipped, dead, driving, explained_otherwise, unexplained, units
+from qddot.identify.checks.check_torques import clipped, dead, driving, explained_otherwise, unexplained, units, upside_down
 from qddot.identify.checks.verdict import Concern, Verdict
 from qddot.identify.regression.base import Base
 from qddot.identify.regression.estimators import Estimate
@@ -59,15 +59,14 @@ def verdict(
         silent = dead(names, motion.tau)
         found += silent + clipped(names, audit.recording if audit else None)
         found += rounded(names, audit.recording.continuity.resolution, motion) if audit else []
-        if not silent:
-            fit = base, estimate.theta, motion.excerpt
-            others = others if others is not None and others.are_of(*fit) else Alternatives(*fit)
-            found += explained_otherwise(others, left, motion.noise)
+        fit = base, estimate.theta, motion.excerpt
+        others = others if others is not None and others.are_of(*fit) else Alternatives(*fit)
+        found += [] if silent else explained_otherwise(others, left, motion.noise)
         found += unexplained(names, left, motion)
     found += excitation(base, estimate, motion, left, factors)
-    if left is not None and motion is not None:
-        found += [] if silent else driving(base, estimate, motion.excerpt, left)
-        found += units(base, estimate, motion.excerpt)
+    if left is not None and motion is not None and others is not None:
+        found += [] if silent else driving(estimate, others.trial, left)
+        found += [*units(base, estimate, motion.excerpt), *upside_down(base, estimate, motion.excerpt)]
     if factors is not None and left is not None:
         found += disagreeing(estimate, factors, left.ends)
     if unseen is not None and left is not None and factors is not None:

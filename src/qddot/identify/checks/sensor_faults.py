@@ -92,8 +92,11 @@ def zeros(trial: Trial) -> Iterator[Alternative]:
         return trial.motion._replace(q=trial.motion.q + offset * trial.only(j))
 
     for j, offset, left in refined(trial, moved):
-        text = f"positions of {trial.names[j]} are {abs(offset):.2g} rad (m) too {'small' if offset > 0 else 'large'}"
-        yield trial.told("zero", text, left)
+        yield trial.told("zero", told_zero(trial.names[j], offset), left)
+
+
+def told_zero(name: str, offset: float) -> str:
+    return f"positions of {name} are {abs(offset):.2g} rad (m) too {'small' if offset > 0 else 'large'}"
 
 
 def scales(trial: Trial) -> Iterator[Alternative]:

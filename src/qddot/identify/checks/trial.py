@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from scipy.ndimage import maximum_filter1d
 
 from qddot.algorithms.regressor import INERTIAL
 from qddot.identify.checks.normal_equations import Equations, Left, fitted
@@ -97,7 +98,21 @@ class Trial:
     @cached_property
     def given(self) -> np.ndarray:
         """The rows of the model as given, filtered (M, K)."""
-        return self.filtered(self.whole)
+        return self.counted(self.filtered(self.whole))
+
+    @cached_property
+    def moving(self) -> np.ndarray:
+        """Whether each joint's rows count (M, nv): at rest, friction holds it with any torque up to its own, as for the fit. A row
+        that has only touched a rest does not: a brake that is let go changes a torque at once."""
+        rests = self.signals.paces < self.base.parameter_set.rest_speeds
+        near = {"size": 2 * self.signals.low_pass.half + 1, "axis": 0, "mode": "nearest"}
+        touched = np.concatenate([maximum_filter1d(rests[s].astype(np.int8), **near) for s in self.signals.segments])
+        at = np.rint(self.filtered(np.arange(len(rests), dtype=float)[:, None])[:, 0]).astype(int)  # kernels are symmetric
+        return touched[at] == 0
+
+    def counted(self, rows: np.ndarray) -> np.ndarray:
+        """Filtered rows (M, K), those of joints at rest nothing."""
+        return rows if self.moving.all() else rows * np.repeat(self.moving, np.diff(self.of.ends, prepend=0), axis=1)
 
     @cached_property
     def torques(self) -> np.ndarray:
@@ -202,6 +217,13 @@ class Trial:
         drives = np.array([is_friction(name) for name in self.base.names])
         return self.with_parameters(self.whole, np.where(drives, self.theta, 0.0))
 
+    @property
+    def inertia_power(self) -> float:
+        """Mean of `qdd . M qdd` along the log, which no arm has negative."""
+        rest = np.zeros_like(self.motion.q)
+        moved, still = (self.predicted(self.motion._replace(qd=rest, qdd=a)) for a in (self.motion.qdd, rest))
+        return float(np.mean(np.sum(self.motion.qdd * (moved - still), axis=1)))
+
     def only(self, j: int) -> np.ndarray:
         """Which of the joints (nv,) is joint j."""
         return np.arange(self.nv) == j
@@ -223,12 +245,16 @@ class Trial:
 
     def with_columns(self, Z: np.ndarray) -> tuple[np.ndarray, Left]:
         """Size (d,) of errors whose effect on the torques is Z (N, nv, d), and what they leave."""
-        theta, left = fitted(self.known.with_columns(self.filtered(Z)), len(self.given))
+        return self.with_filtered(self.filtered(Z))
+
+    def with_filtered(self, Z: np.ndarray) -> tuple[np.ndarray, Left]:
+        """Size (d,) of errors whose effect on the filtered torques is Z (M, nv, d), and what they leave."""
+        theta, left = fitted(self.known.with_columns(Z * self.moving[..., None]), len(self.given))
         return theta[-Z.shape[-1] :], left
 
     def with_torques(self, tau: np.ndarray) -> Left:
         """Errors of the model fitted to the same motion with other torques (N, nv)."""
-        y = self.measured + self.filtered(tau - self.motion.tau)
+        y = self.measured + self.filtered(tau - self.motion.tau) * self.moving
         return fitted(self.known.with_torques(y), len(self.given))[1]
 
     def sought(self, changed: Callable[[float], Samples], step: float, rounds: int, size: float = 0.0) -> tuple[float, Left]:
@@ -236,17 +262,17 @@ class Trial:
         theta, left = (self.theta, self.left) if size == 0 else (None, self.left)
         for _ in range(rounds):
             rows = self.whole if size == 0 else self.rows(changed(size))
-            equations = self.known if size == 0 else self.equations(self.filtered(rows))
+            equations = self.known if size == 0 else self.equations(self.counted(self.filtered(rows)))
             theta = fitted(equations.G, equations.samples)[0] if theta is None else theta
             ahead = self.with_parameters(self.rows(changed(size + step)), theta)
             slope = (ahead - self.with_parameters(rows, theta)) / step
-            found, left = fitted(equations.with_columns(self.filtered(slope)[..., None]), equations.samples)
+            found, left = fitted(equations.with_columns((self.filtered(slope) * self.moving)[..., None]), equations.samples)
             theta, size = found[:-1], size + float(found[-1])
         return size, left
 
     def instead(self, motion: Samples, more: np.ndarray | None = None) -> Left:
         """Errors of the model fitted to another motion, or with other columns of the links."""
-        equations = self.equations(self.filtered(self.rows(motion, more)))
+        equations = self.equations(self.counted(self.filtered(self.rows(motion, more))))
         return fitted(equations.G, equations.samples)[1]
 
 

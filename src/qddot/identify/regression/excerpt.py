@@ -48,13 +48,14 @@ def taken(signals: Signals, rows: range) -> Signals:
     """Some samples at equal distances as a log of its own."""
     arrays = {name: getattr(signals, name)[rows.start : rows.stop : rows.step].copy() for name in ARRAYS}  # no view: all would stay
     arrays["tau_raw"] = without_noise(signals, rows)
+    arrays["log_paces"] = signals.paces[rows.start : rows.stop : rows.step].copy()
     rate, thinned = signals.rate / rows.step, signals.thinned * rows.step
     return replace(signals, **arrays, rate=rate, segments=(slice(0, len(rows)),), goes_on=(False, False), thinned=thinned)
 
 
 def joined(parts: Sequence[Signals]) -> Signals:
     """Logs of one motion as segments of one."""
-    arrays = {name: np.concatenate([getattr(one, name) for one in parts]) for name in ARRAYS}
+    arrays = {name: np.concatenate([getattr(one, name) for one in parts]) for name in (*ARRAYS, "log_paces")}
     return replace(parts[0], **arrays, segments=stacked(map(len, parts)))
 
 

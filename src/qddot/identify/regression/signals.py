@@ -52,6 +52,7 @@ class Signals:
         recordings: of which recording each segment is.
         goes_on: whether the record goes on before the first and after the last segment, as in chunks of a stream.
         thinned: samples of the log for one of these, of which torques are low-passed as much; 1 but for an excerpt.
+        log_paces: `paces` of an excerpt (N, n), as the log has them, whose rests are longer than its stretches; None but for one.
 
     >>> robot = qddot.load("two_link")
     >>> push = lambda t, q, qd: [3 * np.sin(2 * t), np.sin(3 * t)]
@@ -75,6 +76,7 @@ class Signals:
     recordings: tuple[str, ...] = ()
     goes_on: tuple[bool, bool] = (False, False)
     thinned: int = 1
+    log_paces: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.t)
@@ -130,6 +132,8 @@ class Signals:
         sample in it. The distance is that in which a joint turns back which takes all of the time to go from this speed to its
         opposite. So a mere turn is faster, and the noise of positions does not count as motion as that of speeds would.
         """
+        if self.log_paces is not None:
+            return self.log_paces
         found = np.empty(self.q.shape, order="F")
         for k, (segment, slowest) in enumerate(zip(self.segments, self._grid_paces)):
             nearest = (np.arange(segment.stop - segment.start) - self.grid(k).start + self.factor // 2) // self.factor
