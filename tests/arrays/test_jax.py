@@ -193,7 +193,8 @@ def test_scan_and_checkpoint_without_tracing_again():
 
 def test_gradients_that_are_not_jitted_are_compiled_once(caplog):
     robot, (q, qd, qdd) = arm(), three_of(arm())
-    slope = jax.grad(lambda q: jnp.sin(robot.inverse_dynamics(q, qd, qdd)).sum())
+    run = robot.rollout(stops=False)
+    slope = jax.grad(lambda q: jnp.sin(robot.inverse_dynamics(q, qd, qdd)).sum() + run(q, qd, qdd, steps=3).q.sum())
     slope(q)
     with jax.log_compiles():
         slope(q)

@@ -12,7 +12,7 @@ import numpy as np
 
 from qddot.arrays.jax_calls import common_dtype, compiled
 from qddot.rollout.adjoint import STATE
-from qddot.rollout.start import States
+from qddot.rollout.start import States, step_count
 from qddot.rollout.step_by_step import stepping
 
 if TYPE_CHECKING:
@@ -27,6 +27,15 @@ def rollout(run: Rollout, given: Mapping[str, Any], steps: int | None, every: in
     if not any(isinstance(x, jax.core.Tracer) for x in start):  # else there are no values to look at
         q, qd, variables = (None if x is None else np.asarray(x) for x in start)
         run.refuse_start(q, qd, variables)  # type: ignore[arg-type]
+    step_count(steps, every, arrays.get("control"))  # whole numbers, by which the rollout is known
+    key = ("jax", steps, every, dtype.char)
+    if key not in run.operations:  # a scan that is not jitted would be compiled in every call
+        run.operations[key] = jax.jit(lambda arrays: scanned(run, arrays, steps, every, dtype))
+    return run.operations[key](arrays)
+
+
+def scanned(run: Rollout, arrays: Mapping[str, Any], steps: int | None, every: int, dtype: np.dtype) -> States:
+    """All steps, as JAX traces them."""
     all_steps = stepping(run, arrays, steps, every, dtype)
     kernel, names = all_steps.operation.once(compiled), [x.name for x in all_steps.operation.program.inputs]
 
