@@ -53,7 +53,7 @@ class Evaluator:
         return load
 
     def load_columns(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
-        """What each parameter pi (P,) adds to the load (N, nv, P), springs of the robot left out."""
+        """Columns of the load (N, nv, P): it is the sum of them times the parameters pi (P,), springs of the robot left out."""
         motion = Motion(q, qd, qdd, np.zeros((0, q.shape[1])))
         found = np.zeros((*q.shape, self.links + len(self.parameter_set.terms)))
         found[..., : self.links] = self.bare.regressor(q, qd, qdd, threads=1)
