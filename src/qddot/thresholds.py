@@ -95,8 +95,7 @@ NO_MEASUREMENT = 1e100  # rad, or per second or second squared: no measurement, 
 SPIKE_REACH = 4  # samples on each side of a spike, which is shorter; more would take turns of friction with it
 SPIKE_DEVIATIONS = 12.0  # standard deviations of the channel's usual difference from the median about a sample: noise has none
 SPIKE_SIZE = 0.15  # of the channel's standard deviation: less does little harm, and a smooth channel has such turns
-# of the difference from the median, by which a spike is off the curve through the samples about it, too: of a smooth torque that
-# turns within nine samples (an arm from point to point, at 100 Hz) the curve misses a tenth, of a spike all
+# of the difference from the median, by which a spike is off the curve about it, too: at a smooth turn the curve misses little
 SPIKE_OFF_CURVE = 0.5
 SPIKE_SHARE = 0.1  # of the samples: of more, those about a spike do not tell what should stand there
 SPIKE_ROUNDS = 5  # rounds in which smaller ones are looked for without those that were found
@@ -262,9 +261,8 @@ CHANGE_PARTS = 60  # the same for what is compared at once
 SHOWS_THERE = 0.3  # of a joint's squared errors that must go with an alternative, for it to be said to show there
 SHORT_WHILE = 0.3  # of a log, at most, that something happens besides: what lasts longer is how the arm is
 CLEARLY = 0.9  # of what is unexplained: an alternative that explains more leaves little to look for
-# times what the best alternative leaves: one that leaves less is as good, and the simpler is said. What is true leaves noise, and
-# its rivals several times as much; where something else is left besides, a Puma without gravity (0.33) is one on a clock 3 times
-# as fast (0.32)
+# times what the best alternative leaves: one that leaves less is as good, and the simpler is said. What is true leaves noise, its
+# rivals several times as much; with more besides, a Puma without gravity (0.33) is one on a clock 3 times as fast (0.32)
 AS_LITTLE = 1.1
 FAULTS_AT_ONCE = 4  # small errors at once, at most: more are no accident but another arm
 # of a torque's standard deviation, to each side: hysteresis as of strain gauges and friction behind a sensor
