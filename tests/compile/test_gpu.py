@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import qddot
 from qddot.algorithms.quantities import QUANTITIES
 from qddot.compile import cache
-from qddot.compile.gpu import device_kernel, driver, thread
+from qddot.compile.gpu import device_kernel, driver, thread, thread_ir
 from qddot.compile.gpu.amd import code_object
 from qddot.compile.gpu.anew import halves
 from qddot.compile.gpu.device_kernel import DeviceKernel, Rows
@@ -24,7 +24,7 @@ from qddot.compile.gpu.loop_kernel_ir import loop_source
 from qddot.compile.gpu.order import fewest_waiting, most_waiting
 from qddot.compile.gpu.ptx import architecture, ptx
 from qddot.compile.gpu.start_ir import load_starter
-from qddot.compile.gpu.thread import WAITING, WORTH, Shape, Source
+from qddot.compile.gpu.thread import WAITING, WORTH, Repeating, Shape, Source
 from qddot.compile.gpu.thread_ir import ThreadKernel, source
 from qddot.compile.gpu.windows import room_of, windows
 from qddot.compile.lanes import Lanes
@@ -145,7 +145,7 @@ def loaded(text):
 def test_a_kernels_text_has_the_cpus_bits(name, quantity, many, real, monkeypatch):
     """Whatever is made again, and in whichever order: the text of a kernel, compiled for the CPU. It notes what is no number."""
     monkeypatch.setattr(thread, "MANY", {"float": many, "double": many})
-    monkeypatch.setattr(thread, "FEWER", 1.0)
+    monkeypatch.setattr(thread_ir, "FREELY", Repeating(10, 1.0))
     robot = qddot.load(name)
     program = program_of(robot, quantity, real)
     kernel = ThreadKernel(program, Lanes(1, real), Shape(element_major=True), CPU)
@@ -193,7 +193,7 @@ def test_what_is_made_again():
     kernel = ThreadKernel(program_of(qddot.load("arm7"), "forward_dynamics_derivatives", "float"), Lanes(1, "float"), Shape())
     results = [x for output in (*kernel.outputs, *kernel.program.outputs[-1:]) for x in output.values]
     made, operands, wanted = kernel.needed(results)
-    found = halves(made, operands, wanted, 24)
+    found = halves(made, operands, wanted, 24, 10)
     there: set[Expr] = set()
     for k, order in enumerate((found.first, found.second)):
         for node in order:

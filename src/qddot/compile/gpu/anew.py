@@ -15,9 +15,6 @@ import numpy as np
 
 from qddot.graph.expr import Expr
 
-KEPT = 10
-"""Operations that a register is worth."""
-
 TURN = 13
 """Operations of a sine or cosine."""
 
@@ -33,28 +30,28 @@ class Halves(NamedTuple):
     waiting: int
 
 
-def halves(nodes: Sequence[Expr], operands: Operands, wanted: Set[Expr], cuts: int) -> Halves:
-    """The best of so many cuts, with as few values waiting as can be."""
+def halves(nodes: Sequence[Expr], operands: Operands, wanted: Set[Expr], cuts: int, worth: int) -> Halves:
+    """The best of so many cuts, with as few values waiting as can be; a register is worth so many operations."""
     places = [len(nodes) * k // (cuts + 1) for k in range(1, cuts + 1)]
-    return min((cut(nodes[:k], nodes[k:], operands, wanted) for k in places), key=lambda found: found.waiting)
+    return min((cut(nodes[:k], nodes[k:], operands, wanted, worth) for k in places), key=lambda found: found.waiting)
 
 
-def cut(before: Sequence[Expr], after: Sequence[Expr], operands: Operands, wanted: Set[Expr]) -> Halves:
+def cut(before: Sequence[Expr], after: Sequence[Expr], operands: Operands, wanted: Set[Expr], worth: int) -> Halves:
     """Nodes as they were made, cut between two of them."""
     early = set(before)
     needed = {a for node in after for a in operands[node] if a in early}
-    again = made_again(before, operands, needed)
+    again = made_again(before, operands, needed, worth)
     kept = (needed | {a for node in again for a in operands[node]}) - again
     first = on_demand([node for node in before if node in kept or node in wanted], operands, set())
     second = on_demand(after, operands, set(kept))
     return Halves(first, second, kept, max(waiting(first, operands, kept), waiting(second, operands, frozenset(), kept)))
 
 
-def made_again(before: Sequence[Expr], operands: Operands, needed: Set[Expr]) -> set[Expr]:
+def made_again(before: Sequence[Expr], operands: Operands, needed: Set[Expr], worth: int) -> set[Expr]:
     """The values that are cheaper to make again than to keep: one side of a minimum cut.
 
-    A value is needed (a vertex) and may be made again (another); needed but not made again, it costs `KEPT`; made again, its
-    operations, and its operands are needed.
+    A value is needed (a vertex) and may be made again (another); needed but not made again, it costs a register's `worth`; made
+    again, its operations, and its operands are needed.
     """
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import breadth_first_order, maximum_flow
@@ -63,7 +60,7 @@ def made_again(before: Sequence[Expr], operands: Operands, needed: Set[Expr]) ->
     source, sink, endless = 2 * len(before), 2 * len(before) + 1, 1 << 20
     edges = [(source, place[node], endless) for node in needed]
     for node in before:
-        edges.append((place[node], place[node] + 1, KEPT))
+        edges.append((place[node], place[node] + 1, worth))
         edges.append((place[node] + 1, sink, TURN if node.op in ("sin", "cos") else 1))
         edges += [(place[node] + 1, place[a], endless) for a in operands[node]]
     rows, columns, sizes = np.array(edges, np.int32).T

@@ -38,12 +38,22 @@ WORTH = 0.98
 """Another order than that of their making is taken where no more than this share of the values wait in it. In forward dynamics of a
 humanoid of 29 joints 376 would instead of 378, and more is spilled then."""
 
-MANY, FEWER = {"float": 180, "double": 80}, 0.75
-"""Where more values than this would wait, some are made again, if a quarter fewer wait then."""
+MANY = {"float": 180, "double": 80}
+"""Where more values than this would wait, some are made again."""
 
 CUTS = {"float": 24, "double": 10}
 """Places for that which are tried. Measured (H200, derivatives of forward dynamics of a 7-joint arm, floats, states last, share of
 the bandwidth of a copy): 65.4 % with 24 and 24 bytes spilled, 64.2 to 64.9 % with 10 and 44. Doubles spill more with 24."""
+
+
+class Repeating(NamedTuple):
+    """When values are made again (see `anew`)."""
+
+    worth: int  # operations that a register is worth
+    fewer: float  # of the values that would wait no more than this share do then
+
+
+FREELY, SPARINGLY = Repeating(10, 0.75), Repeating(3, 1.0)
 
 
 class Shape(NamedTuple):
@@ -74,7 +84,7 @@ class Thread(Emitter):
 
     threads: int
     shared_bytes = 0
-    may_repeat = True
+    repeating = FREELY
 
     def __init__(self, program: Program, lanes: Lanes, shape: Shape, dialect: Dialect = NVIDIA) -> None:
         super().__init__(program, lanes, in_one=True)
@@ -133,9 +143,9 @@ class Thread(Emitter):
         that some are better made again."""
         made, operands, wanted = self.needed(results)
         most = most_waiting(made, operands)
-        repeats = self.may_repeat and most > MANY[self.lanes.real]
-        found = halves(made, operands, wanted, CUTS[self.lanes.real]) if repeats else None
-        if found is None or found.waiting > FEWER * most:
+        real, (worth, fewer) = self.lanes.real, self.repeating
+        found = halves(made, operands, wanted, CUTS[real], worth) if most > MANY[real] else None
+        if found is None or found.waiting > fewer * most:
             yield from self.one_by_one(self.in_order(wanted), then)
             return
         first = "\n".join(self.one_by_one(found.first, then))

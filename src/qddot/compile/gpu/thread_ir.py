@@ -13,7 +13,7 @@ from collections.abc import Iterable
 
 from qddot.compile.gpu.dialects import NVIDIA, Dialect
 from qddot.compile.gpu.order import most_waiting
-from qddot.compile.gpu.thread import WARP, Shape, Source, Thread, told_by_others
+from qddot.compile.gpu.thread import FREELY, SPARINGLY, WARP, Shape, Source, Thread, told_by_others
 from qddot.compile.gpu.windows import Piece, Window, flush, room_of, windows
 from qddot.compile.lanes import Lanes
 from qddot.graph.expr import Expr
@@ -41,9 +41,10 @@ def source(program: Program, real: str, shape: Shape, dialect: Dialect = NVIDIA)
 class ThreadKernel(Thread):
     """Each state's results once.
 
-    Values are made again (see `anew`) but for rows of floats in shared memory, of which more warps take what the cache would need.
-    Measured (H200, derivatives of forward dynamics of a 7-joint arm, share of the bandwidth of a copy): rows of floats 58.1 %
-    without, 54.8 % with it; floats with the states last 60.3 and 65.4 %; doubles 21 and 39 %, with the states last 21 and 53 %.
+    Values are made again (see `anew`), but sparingly for rows of floats in shared memory, of which more warps take what the cache
+    would need. Measured (H200, derivatives of forward dynamics of a 7-joint arm, share of the bandwidth of a copy): rows of floats
+    54.8 % without (272 bytes spilled), 56.2 freely, 59.1 sparingly; floats with the states last 60.3 and freely 65.4; doubles 21 and
+    39 %, with the states last 21 and 53 %.
     """
 
     def __init__(self, program: Program, lanes: Lanes, shape: Shape, dialect: Dialect = NVIDIA) -> None:
@@ -51,7 +52,7 @@ class ThreadKernel(Thread):
         self.told = told_by_others(program)
         self.staged = not shape.element_major and sum(x.size for x in self.outputs) > NARROW
         column = WARP * lanes.bits // 8
-        self.may_repeat = not self.staged or lanes.real == "double"
+        self.repeating = SPARINGLY if self.staged and lanes.real == "float" else FREELY
         self.windows: list[Window] = windows(self.outputs, shape.shared // column) if self.staged else []
         self.room = room_of(self.windows) if self.staged else 0
         usual = 4 * WARP if self.staged or shape.element_major else 2 * WARP
