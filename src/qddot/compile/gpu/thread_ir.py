@@ -43,8 +43,8 @@ class ThreadKernel(Thread):
 
     Values are made again (see `anew`), but sparingly for rows of floats in shared memory, of which more warps take what the cache
     would need. Measured (H200, derivatives of forward dynamics of a 7-joint arm, share of the bandwidth of a copy): rows of floats
-    54.8 % without (272 bytes spilled), 56.2 freely, 58 to 59 sparingly; floats with the states last 60.3 and freely 65.4; doubles 21
-    and 39 %, with the states last 21 and 53 %.
+    54.8 % without (272 bytes spilled), 56.2 freely, 58 to 59 sparingly; floats with the states last 60.3 and freely 65.4; doubles
+    21 and 39 %, with the states last 21 and 53 %.
     """
 
     def __init__(self, program: Program, lanes: Lanes, shape: Shape, dialect: Dialect = NVIDIA) -> None:
