@@ -82,8 +82,8 @@ def cogging(trial: Trial, hinges: tuple[str, ...], before: Mapping[str, int | tu
 
 
 def shown_best(trial: Trial, j: int, count: int) -> tuple[int, ...]:
-    """The `count` harmonics of joint j's positions that take most from what is left of its torque, all parameters but its harmonics
-    fitted anew with them; none where that is little."""
+    """The `count` harmonics of joint j's positions that take most from what is left of its torque in unseen fifths, all parameters
+    but its harmonics fitted anew with them; none where that is little."""
     tried = range(SLOWEST_COG, MOST_HARMONICS + 1)
     waves = np.stack([f(k * trial.motion.q[:, j]) for k in tried for f in (np.cos, np.sin)], axis=1)
     Z = trial.filtered(waves) * trial.moving[:, j, None]
@@ -98,10 +98,15 @@ def shown_best(trial: Trial, j: int, count: int) -> tuple[int, ...]:
     scale = np.sqrt(np.maximum(np.diagonal(whole), 1e-300))
     instead = np.linalg.lstsq(whole / np.outer(scale, scale), (A.T @ Z) / scale[:, None], rcond=1e-12)[0] / scale[:, None]
     left = trial.measured[:, j] - A @ theta
-    ZZ, Zy = Z.T @ (Z - A @ instead), Z.T @ left  # of what the other parameters do not take in
+    Z = Z - A @ instead  # what the other parameters do not take in
     sets = list(combinations(range(len(tried)), count))
     at = np.array([[c for i in one for c in (2 * i, 2 * i + 1)] for one in sets])
-    gains = np.einsum("si,sij,sj->s", Zy[at], np.linalg.pinv(ZZ[at[:, :, None], at[:, None, :]], 1e-9, hermitian=True), Zy[at])
+    parts = [(Z[part].T @ Z[part], Z[part].T @ left[part]) for part in trial.in_fifths.parts]
+    gains = np.zeros(len(sets))
+    for ZZ, Zy in parts:  # of each fifth, with sizes of the others
+        elsewhere, there = sum(one for one, _ in parts) - ZZ, sum(one for _, one in parts) - Zy
+        size = np.einsum("sij,sj->si", np.linalg.pinv(elsewhere[at[:, :, None], at[:, None, :]], 1e-9, hermitian=True), there[at])
+        gains += np.einsum("si,si->s", size, 2 * Zy[at] - np.einsum("sij,sj->si", ZZ[at[:, :, None], at[:, None, :]], size))
     best = int(np.argmax(gains))
     return tuple(tried[i] for i in sets[best]) if gains[best] > SMALL_LAW_GAIN * float(left @ left) else ()
 

@@ -213,7 +213,7 @@ class Trial:
 
     @cached_property
     def load(self) -> np.ndarray:
-        """What friction may grow with (N, nv): the part of links and rotors of the predicted torques."""
+        """Part of links and rotors of the predicted torques (N, nv), with which friction may grow."""
         rotors = np.array([name.endswith(".armature") for name in self.base.names])
         return self.rigid + self.with_parameters(self.whole, np.where(rotors, self.theta, 0.0))
 
