@@ -149,9 +149,10 @@ PACE_REACH = 3  # halves of a kernel about a decimated sample that say how slow 
 # and predictions are best with this (0.02 takes 2.5 % from the Coulomb friction of the fastest joint, 0.05 adds 2.5 % to another's)
 STANDSTILL = 0.03
 NARROWEST = 0.25  # of what a joint gains from sample to sample: over a narrower step of friction hardly a sample lies on it
-# of a joint's own usual speed: over a wider step friction is viscous. Half of it cuts off steps of 0.03 m/s that a slider has which
-# moves at 0.05, and other laws take in what is missing then
-WIDEST = 1.0
+WIDEST = 0.5  # of a joint's own usual speed: over a wider step friction is viscous; 0.8 blurs which torques have been exchanged
+# rad/s or m/s: up to here a step may be as wide as a joint is usually fast. Sliders that move at 0.04 m/s have steps at 0.03; cut
+# off at 0.02, other laws and faults take in what is missing
+SLOW_STEP = 0.06
 STANDSTILL_ROUNDS = 2  # rounds of parameters and speeds in turn: a third changes speeds by a few per cent
 STRIBECK_ROUNDS = 4  # of them where Stribeck's curve, whose speed they share, or friction by the load is among the laws
 STANDSTILL_TRIED = 13  # speeds of a joint, in equal ratios, before the best is refined

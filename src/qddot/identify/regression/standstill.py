@@ -25,7 +25,7 @@ from qddot.identify.regression.signals import Signals
 from qddot.identify.regression.triangles import CHUNK
 from qddot.model.friction import LOAD
 from qddot.robot import Robot
-from qddot.thresholds import NARROWEST, STANDSTILL, STANDSTILL_ROUNDS, STANDSTILL_TRIED, STRIBECK_ROUNDS, WIDEST
+from qddot.thresholds import NARROWEST, SLOW_STEP, STANDSTILL, STANDSTILL_ROUNDS, STANDSTILL_TRIED, STRIBECK_ROUNDS, WIDEST
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
@@ -35,8 +35,9 @@ def standstill_speeds(robot: Robot, signals: Signals, laws: Mapping[str, Any] = 
 
     By turns, all parameters are fitted with these speeds, and each joint's speed is chosen that leaves least of its torque, its
     friction fitted anew: of the torque as measured, for a turn is over before a low-pass sees it. The speed lies between a
-    quarter of what the joint gains from sample to sample, below which hardly a sample would tell, and its usual one, above
-    which friction would be viscous. A joint that does not move keeps the usual value.
+    quarter of what the joint gains from sample to sample, below which hardly a sample would tell, and half of its usual one, above
+    which friction would be viscous; all of it, where the joint is hardly faster than drives take their steps.
+    A joint that does not move keeps the usual value.
 
     Args:
         laws: options of `ParameterSet.of`, of friction that is known to be there.
@@ -72,7 +73,8 @@ def dry_speeds(robot: Robot, signals: Signals, laws: Mapping[str, Any] = NOTHING
     """See `standstill_speeds`. Stribeck's speed, which is the same for all joints, is chosen along with them: the one would take in
     what the other lacks. So is friction by the load, which takes the same step, with the load of the parameters found before."""
     usual = signals.paces >= STANDSTILL  # without rests, which say nothing of the step
-    least, most = NARROWEST * rms(signals.qdd, usual) / signals.rate, WIDEST * rms(signals.qd, usual)
+    speed = rms(signals.qd, usual)
+    least, most = NARROWEST * rms(signals.qdd, usual) / signals.rate, np.maximum(WIDEST * speed, np.minimum(speed, SLOW_STEP))
     moving = {joint: j for j, joint in enumerate(robot.joint_names) if 0 < least[j] < most[j]}
     speeds, laws, base, carried = dict.fromkeys(robot.joint_names, STANDSTILL), dict(laws), None, None
     for _ in range(STRIBECK_ROUNDS if laws.keys() & {"stribeck", LOAD} else STANDSTILL_ROUNDS):
