@@ -149,6 +149,10 @@ PACE_REACH = 3  # halves of a kernel about a decimated sample that say how slow 
 # and predictions are best with this (0.02 takes 2.5 % from the Coulomb friction of the fastest joint, 0.05 adds 2.5 % to another's)
 STANDSTILL = 0.03
 NARROWEST = 0.25  # of what a joint gains from sample to sample: over a narrower step of friction hardly a sample lies on it
+WIDEST = 0.5  # of a joint's own usual speed: over a wider step friction is viscous; 0.8 blurs which torques have been exchanged
+# rad/s or m/s: up to here a step may be as wide as a joint is usually fast. Sliders that move at 0.04 m/s have steps at 0.03; cut
+# off at 0.02, other laws and faults take in what is missing
+SLOW_STEP = 0.06
 STANDSTILL_ROUNDS = 2  # rounds of parameters and speeds in turn: a third changes speeds by a few per cent
 STRIBECK_ROUNDS = 4  # of them where Stribeck's curve, whose speed they share, or friction by the load is among the laws
 STANDSTILL_TRIED = 13  # speeds of a joint, in equal ratios, before the best is refined
@@ -207,7 +211,12 @@ LAW_GAIN = 0.3  # of the squared error in an unseen fifth of a log that a law mu
 SMALL_LAW_GAIN = 0.15
 TRACE = 0.5
 LAW_AS_WELL = 0.01  # of all torques, by which an unseen fifth may be predicted worse: joints with small torques do not decide alone
+IMPOSSIBLE_ROUNDS = 3  # of leaving out what no drive has: mostly one does, and what then turns impossible shows another law
 MOST_LAWS = 3  # laws at most
+SLOWEST_COG = 2  # times a turn of the joint: what comes once a turn is gravity or what balances it, a law of its own
+# harmonics of a joint that are sought together: motors cog by their poles and by their slots. Of two on one joint of an irb120,
+# one alone leaves 3 % of the torques, and 5 to 14 % of another motion's
+COGS_AT_ONCE = 2
 MOST_HARMONICS = 24  # a turn of the joint: motors have more poles, but behind a gear a low-pass takes them
 STRIBECK_SPEEDS = (0.1, 0.3)  # of the usual speed, at which Stribeck's curve may have halved
 

@@ -7,9 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from qddot.identify import ParameterSet
+import qddot
+from qddot.identify import Fit, Log, ParameterSet
+from qddot.identify.checks.positive import never_negative
+from qddot.robot import Robot
 from tests.identify.arms import random_arm
-from tests.identify.simulated import simulated, truth
+from tests.identify.simulated import series, simulated, truth
 
 ARM = random_arm(1, 4)
 SIZE = {
@@ -78,3 +81,83 @@ def test_an_offset_is_left_out_that_cannot_be_told_from_friction_by_direction() 
 def test_nothing_is_added_where_nothing_is_missing() -> None:
     fit, *_ = found({})
     assert not [finding for finding in fit.findings if finding.code == "friction"]
+
+
+def with_more_torque(robot: Robot, more: Any, seed: int, period: float = 10.0) -> Fit:
+    """The fit of a log whose joints have torques besides: `more(parameters, theta, q, qd, qdd)` (N, nv)."""
+    parameters = ParameterSet.of(robot)
+    theta, draw, t = truth(parameters, seed), np.random.default_rng(seed), np.arange(4000) / 200
+    motion = series(robot, t, seed, period)
+    tau = parameters.matrix(*motion) @ theta + more(parameters, theta, *motion)
+    q, tau = (x + size * draw.normal(size=x.shape) for x, size in ((motion[0], 1e-5), (tau, 0.05)))
+    return robot.identify(Log(t, q, tau, joint_names=robot.joint_names))
+
+
+def orders_of(fit: Fit, joint: str) -> set[str]:
+    return {name for name in fit.parameters if name.startswith((f"{joint}.cos", f"{joint}.sin"))}
+
+
+@pytest.mark.parametrize("orders", [(3, 8), (5, 12), (6, 7)])
+def test_two_harmonics_of_one_joint_are_both_found(orders: tuple[int, int]) -> None:
+    """One alone may stand between them, and springs that push would take in the rest."""
+    one, other = orders
+
+    def cogging(parameters: ParameterSet, theta: np.ndarray, q: np.ndarray, *_: np.ndarray) -> np.ndarray:
+        return np.eye(6)[1] * (2.0 * np.cos(one * q + 1.0) + 1.4 * np.cos(other * q + 0.3))
+
+    robot = qddot.load("irb120")
+    fit = with_more_torque(robot, cogging, 1)
+    assert fit.verdict
+    assert not fit.verdict.has("robot")
+    assert orders_of(fit, robot.joint_names[1]) == {f"{robot.joint_names[1]}.{f}{k}" for k in orders for f in ("cos", "sin")}
+    assert fit.training.relative < 0.002  # 0.037 with one of them
+    assert fit.robot_error[0] < 1.001 * fit.training.relative
+    assert not [name for name in fit.parameters if name.endswith("stiffness")]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_slider_whose_friction_steps_at_most_of_its_speed_has_no_other_law(seed: int) -> None:
+    """0.03 m/s at 0.04 to 0.05 rms: what is slow for a hinge is usual for it."""
+    fit = with_more_torque(qddot.load("scara"), lambda parameters, theta, *motion: 0.0, seed, period=14.0)
+    assert fit.verdict, fit.verdict
+    assert not [finding for finding in fit.findings if finding.code == "friction"]
+    assert fit.parameter_set.widths == pytest.approx(np.full(4, 0.03), rel=0.1)
+
+
+@pytest.mark.parametrize("seed", [0, 2])
+def test_friction_by_the_load_of_a_rotor_that_is_not_described(seed: int) -> None:
+    """The last joint of this arm turns a rotor and hardly a link: as described, it carries nothing."""
+    robot = qddot.load("scara")
+    loaded = ParameterSet.of(robot, load=True)
+
+    def by_load(parameters: ParameterSet, theta: np.ndarray, *motion: np.ndarray) -> np.ndarray:
+        known = dict(zip(parameters.names, theta))
+        true = np.array([0.15 if name.endswith(".load") else known[name] for name in loaded.names])
+        return loaded.carrying(true).matrix(*motion) @ true - parameters.matrix(*motion) @ theta
+
+    fit = with_more_torque(robot, by_load, seed)
+    assert fit.verdict, fit.verdict
+    found = {name: value for name, value in fit.parameters.items() if name.endswith(".load")}
+    assert len(found) == 4
+    assert list(found.values()) == pytest.approx([0.15] * 4, rel=0.1)
+    assert fit.left_out == ()
+    assert max(fit.robot_error[0], fit.training.relative) < 0.002  # 0.022 and 0.005 without that of the last joint
+
+
+def test_no_law_has_a_term_that_no_drive_has() -> None:
+    """A spring that pushes one joint away from its middle: no spring, and no friction that drives, is taken for it."""
+    stiff = np.array([0.0, -8.0, 0.0, 0.0])
+    fit = with_more_torque(ARM, lambda parameters, theta, q, *_: stiff * q, 1)
+    usual = ParameterSet.of(ARM).names
+    bad = never_negative(fit.base) & (fit.estimate.theta < 0)
+    assert not [name for name, is_bad in zip(fit.base.names, bad) if is_bad and name not in usual]
+
+
+def test_a_robot_that_predicts_worse_is_part_of_the_verdict() -> None:
+    """Asked for by name, a spring may push; no robot has one."""
+    parameters = ParameterSet.of(ARM, spring=True)
+    theta = truth(parameters) + [-8.0 * (name == "j1.stiffness") for name in parameters.names]
+    fit = ARM.identify(simulated(parameters, theta, 20.0, 200.0, (1e-5, 0.05), 1), parameter_set=parameters)
+    assert fit.verdict.has("impossible values")
+    assert fit.robot_worse
+    assert fit.verdict.has("robot")

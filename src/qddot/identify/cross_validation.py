@@ -58,7 +58,7 @@ def cross_validation(fit: Fit) -> CrossValidation | None:
         here = factors.merged(blocks)
         theta = solve(fit.base, factors.columns, factors.merged(others), sigma)
         whole = float(sum(np.sum(R[:, -1] ** 2) for R in here))
-        own, unseen = (left(factors.columns, here, x) for x in (fit.estimate.theta, theta))
+        own, unseen = (float(left(factors.columns, here, x).sum()) for x in (fit.estimate.theta, theta))
         seconds = float(factors.counts[blocks].sum()) * fit.signals.factor / fit.signals.rate
         rows.append((name, seconds, float(np.sqrt(own / whole)), float(np.sqrt(unseen / whole))))
         missed, size = missed + unseen, size + whole

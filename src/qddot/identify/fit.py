@@ -207,13 +207,18 @@ class Fit:
         raises a warning. So does a robot that predicts less well than the fit, where least squares asks for what cannot exist."""
         split = "torques leave open how masses are split between links (describe masses, or fit.robot_weighing)"
         doubts = [f"{sentence}: {split}" for sentence in self.implausible]
-        if self.robot_worse:
-            found, best = self.robot_error[0], (self.validation or self.training).relative
-            head = f"torques of fit.robot are off by {found:.2%}, {found / best:.2f} times what those of fit.predict are"
-            doubts.append(f"{head}: {self.robot_worse}")
-        for text in doubts:
+        for text in [*doubts, self.robot_doubt] if self.robot_doubt else doubts:
             warnings.warn(text, ModelWarning, stacklevel=stacklevel_outside())
         return self._split
+
+    @property
+    def robot_doubt(self) -> str:
+        """How much worse than the fit `robot` predicts, and why; nothing where it does as well."""
+        if not self.robot_worse:
+            return ""
+        found, best = self.robot_error[0], (self.validation or self.training).relative
+        head = f"torques of fit.robot are off by {found:.2%}, {found / best:.2f} times what those of fit.predict are"
+        return f"{head}: {self.robot_worse}"
 
     @cached_property
     def robot_worse(self) -> str:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from qddot.arguments import flag, word
-from qddot.errors import InputError, as_written
+from qddot.errors import ConvergenceError, InputError, MissingExtraError, as_written
 from qddot.identify.checks.alternatives import Alternatives
 from qddot.identify.checks.check_motion import impossible_rotors
 from qddot.identify.checks.judge import Unseen, verdict
 from qddot.identify.checks.laws import Law, missing_laws
-from qddot.identify.checks.verdict import Verdict
+from qddot.identify.checks.verdict import Concern, Verdict
 from qddot.identify.command import python_call
 from qddot.identify.estimation import Estimated, estimated, with_laws
 from qddot.identify.fit import Fit
@@ -91,7 +92,7 @@ def identify(
         law, richer = next(((law, more) for law, more in tried if more is not None), (None, None))
         if law is None or richer is None:
             break
-        found, laws = richer, [*laws, law]
+        found, laws = richer, [*(one for one in laws if not one.options.keys() & law.options.keys()), law]
         others = Alternatives(found.base, found.estimate.theta, signals)
     findings += [Finding("found", "friction", f"{law}: added, since {law.gain:.0%} of {UNSEEN} go") for law in laws]
     other = None if validation is None else Record.of(robot, validation, signals.cutoff, velocity)
@@ -113,7 +114,7 @@ def identify(
     thermal, about_warmth = warmth(record, base.parameter_set)
     findings += about_warmth
     options = {"method": method, "cutoff": cutoff, "velocity": velocity}
-    return Fit(
+    fit = Fit(
         parameter_set=base.parameter_set,
         base=base,
         estimate=estimate,
@@ -127,6 +128,22 @@ def identify(
         command=python_call(robot.name, *given, None if chosen else "parameter_set", options),
         thermal=thermal,
     )
+    return fit if record.streamed else judged_with_robot(fit)
+
+
+def judged_with_robot(fit: Fit) -> Fit:
+    """The fit, whose verdict says so where its robot predicts worse: looked at where that is likely, with laws that a robot may not
+    hold or with values that none can have. Without the extra `id` there is no such robot."""
+    unusual = set(fit.parameter_set.names) - set(ParameterSet.of(fit.parameter_set.robot).names)
+    if not fit.verdict or not (unusual or fit.verdict.has("impossible values")):
+        return fit
+    try:
+        doubt = fit.robot_doubt
+    except MissingExtraError:
+        return fit
+    except ConvergenceError as error:
+        doubt = str(error)
+    return replace(fit, verdict=Verdict((*fit.verdict.concerns, Concern("robot", doubt, serious=False)))) if doubt else fit
 
 
 class Judgement(NamedTuple):

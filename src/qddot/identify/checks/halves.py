@@ -32,7 +32,7 @@ def unpredicted(estimate: Estimate, factors: Factors, ends: np.ndarray) -> float
     by_first, by_second = (solve(estimate.base, columns, R, estimate.sigma) for R in (first, second))
     unseen = left(columns, first, by_second) + left(columns, second, by_first)
     own = left(columns, first, estimate.theta) + left(columns, second, estimate.theta)
-    return float(np.sqrt(max(unseen - own, 0.0) / factors.counts.sum()))
+    return float(np.sqrt(max(np.sum(unseen - own), 0.0) / factors.counts.sum()))
 
 
 def halves(factors: Factors, ends: np.ndarray) -> tuple[list[int], list[int]]:
@@ -49,6 +49,6 @@ def halves(factors: Factors, ends: np.ndarray) -> tuple[list[int], list[int]]:
     return first, second
 
 
-def left(columns: Sequence[np.ndarray], R: Triangles, theta: np.ndarray) -> float:
-    """Sum of the squared torques that parameters leave, (N m)^2."""
-    return float(sum(np.sum((r[:, -1] - r[:, :-1] @ theta[here]) ** 2) for here, r in zip(columns, R)))
+def left(columns: Sequence[np.ndarray], R: Triangles, theta: np.ndarray) -> np.ndarray:
+    """Sums of the squared torques that parameters leave of each joint (nv,), (N m)^2."""
+    return np.array([np.sum((r[:, -1] - r[:, :-1] @ theta[here]) ** 2) for here, r in zip(columns, R)])

@@ -13,7 +13,7 @@ it would only be hidden.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import chain
+from itertools import chain, combinations
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -21,11 +21,23 @@ import numpy as np
 from scipy.optimize import fminbound
 
 from qddot.identify.checks.alternatives import Alternatives
-from qddot.identify.checks.normal_equations import Left, fitted
+from qddot.identify.checks.normal_equations import Left, balanced, fitted
 from qddot.identify.checks.trial import Trial
-from qddot.identify.regression.drive_terms import Motion, drive_columns
+from qddot.identify.physical.identified import HINGES
+from qddot.identify.regression.drive_terms import Motion, drive_columns, is_harmonic, orders
 from qddot.identify.regression.residuals import rms, structure
-from qddot.thresholds import LAW_AS_WELL, LAW_GAIN, MATTERS, MOST_HARMONICS, MOST_OF_IT, SMALL_LAW_GAIN, STRIBECK_SPEEDS, TRACE
+from qddot.thresholds import (
+    COGS_AT_ONCE,
+    LAW_AS_WELL,
+    LAW_GAIN,
+    MATTERS,
+    MOST_HARMONICS,
+    MOST_OF_IT,
+    SLOWEST_COG,
+    SMALL_LAW_GAIN,
+    STRIBECK_SPEEDS,
+    TRACE,
+)
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
@@ -41,30 +53,62 @@ class Law(NamedTuple):
         return self.text
 
 
-def laws(joints: tuple[str, ...], usual: float) -> Iterator[Law]:
-    """Laws of friction that can be tried, for joints that usually move at this speed."""
+def laws(hinges: tuple[str, ...], usual: float) -> Iterator[Law]:
+    """Laws of friction that can be tried, for joints that usually move at this speed; `hinges`: those of them that turn."""
     yield Law("viscous friction with powers of the speed up to the third", {"viscous": 3})
     yield Law("friction that differs between directions", {"asymmetric": True})
     for share in STRIBECK_SPEEDS:
         yield Law(f"Stribeck's curve, halved at {share * usual:.2g} rad/s", {"stribeck": share * usual})
     yield Law("friction in proportion to the load", {"load": True})
     yield Law("springs: torques in proportion to the position", {"spring": True})
-    yield Law("torques that depend on the position, as of what balances an arm", {"harmonics": dict.fromkeys(joints, 1)})
+    yield Law("torques that depend on the position, as of what balances an arm", {"harmonics": dict.fromkeys(hinges, 1)})
 
 
-def cogging(trial: Trial) -> Iterator[Law]:
-    """The harmonic of each position that shows most in what is left of its torque."""
-    q = trial.filtered(trial.motion.q)
-    tried = range(2, MOST_HARMONICS + 1)
-    found = {}
-    for j, name in enumerate(trial.names):
-        power = []
-        for k in tried:
-            X = np.column_stack([np.cos(k * q[:, j]), np.sin(k * q[:, j]), np.ones(len(q))])
-            power.append(np.linalg.norm(X @ np.linalg.lstsq(X, trial.errors[:, j], rcond=None)[0]))
-        found[name] = (tried[int(np.argmax(power))],)
-    told = ", ".join(f"{name} {k}" for name, (k,) in found.items())
-    yield Law(f"torques that come again so many times a turn, as of a motor that cogs: {told}", {"harmonics": found})
+def cogging(trial: Trial, hinges: tuple[str, ...], before: Mapping[str, int | tuple[int, ...]]) -> Iterator[Law]:
+    """The harmonic of each position that shows most in what is left of its torque; beside harmonics `before`, the two that do
+    together: alone, one of two may look like a third between them."""
+    kept = {name: tuple(k for k in orders(given) if k < SLOWEST_COG) for name, given in before.items()}
+    count = 1 + max((len(orders(before[name])) - len(kept[name]) for name in before), default=0)
+    if count > COGS_AT_ONCE:
+        return
+    found = dict(before)
+    for name in hinges:
+        best = shown_best(trial, trial.names.index(name), count)
+        if best:
+            found[name] = (*kept.get(name, ()), *best)
+    if found != dict(before):
+        told = ", ".join(f"{name} {' and '.join(map(str, orders(ks)))}" for name, ks in found.items())
+        yield Law(f"torques that come again so many times a turn, as of a motor that cogs: {told}", {"harmonics": found})
+
+
+def shown_best(trial: Trial, j: int, count: int) -> tuple[int, ...]:
+    """The `count` harmonics of joint j's positions that take most from what is left of its torque in unseen fifths, all parameters
+    but its harmonics fitted anew with them; none where that is little."""
+    tried = range(SLOWEST_COG, MOST_HARMONICS + 1)
+    waves = np.stack([f(k * trial.motion.q[:, j]) for k in tried for f in (np.cos, np.sin)], axis=1)
+    Z = trial.filtered(waves) * trial.moving[:, j, None]
+    owner = f"{trial.names[j]}."
+    others = np.array([not (name.startswith(owner) and is_harmonic(name.removeprefix(owner))) for name in trial.base.names])
+    G = trial.known.G.sum(axis=0)[:, np.append(others, True)][..., np.append(others, True)]
+    theta, noise = balanced(G, len(Z))
+    A = np.zeros((len(Z), len(others)))
+    A[:, trial.of.columns[j]] = trial.each(trial.given)[j][:, :-1]
+    A = A[:, others]
+    whole = np.tensordot((noise[j] / noise) ** 2, G[:, :-1, :-1], axes=1)
+    scale = np.sqrt(np.maximum(np.diagonal(whole), 1e-300))
+    instead = np.linalg.lstsq(whole / np.outer(scale, scale), (A.T @ Z) / scale[:, None], rcond=1e-12)[0] / scale[:, None]
+    left = trial.measured[:, j] - A @ theta
+    Z = Z - A @ instead  # what the other parameters do not take in
+    sets = list(combinations(range(len(tried)), count))
+    at = np.array([[c for i in one for c in (2 * i, 2 * i + 1)] for one in sets])
+    parts = [(Z[part].T @ Z[part], Z[part].T @ left[part]) for part in trial.in_fifths.parts]
+    gains = np.zeros(len(sets))
+    for ZZ, Zy in parts:  # of each fifth, with sizes of the others
+        elsewhere, there = sum(one for one, _ in parts) - ZZ, sum(one for _, one in parts) - Zy
+        size = np.einsum("sij,sj->si", np.linalg.pinv(elsewhere[at[:, :, None], at[:, None, :]], 1e-9, hermitian=True), there[at])
+        gains += np.einsum("si,si->s", size, 2 * Zy[at] - np.einsum("sij,sj->si", ZZ[at[:, :, None], at[:, None, :]], size))
+    best = int(np.argmax(gains))
+    return tuple(tried[i] for i in sets[best]) if gains[best] > SMALL_LAW_GAIN * float(left @ left) else ()
 
 
 def missing_laws(known: Alternatives, chosen: Mapping[str, Any] = NOTHING) -> list[Law]:
@@ -76,14 +120,14 @@ def missing_laws(known: Alternatives, chosen: Mapping[str, Any] = NOTHING) -> li
         return []
     usual = float(np.median(rms(trial.motion.qd)))
     before, found = fitted(trial.in_fifths.G, trial.in_fifths.samples)[1], []
-    for law in chain(laws(trial.names, usual), cogging(trial)):
-        if law.options.keys() & chosen.keys():
-            continue
+    hinges = tuple(joint.name for joint in trial.robot.model.joints if joint.kind in HINGES and joint.name in trial.names)
+    first = (law for law in laws(hinges, usual) if not law.options.keys() & chosen.keys())
+    for law in chain(first, cogging(trial, hinges, chosen.get("harmonics", {}))):
         columns = new_columns(trial, law)
         if columns is None:
             continue
         left = with_columns(trial, columns)
-        gain = gained(before, left) if left.unpredicted <= before.unpredicted + LAW_AS_WELL else 0.0
+        gain = gained(before.unseen, left.unseen) if left.unpredicted <= before.unpredicted + LAW_AS_WELL else 0.0
         if gain > least:
             found.append(law._replace(gain=gain))
     found.sort(key=lambda law: -law.gain)
@@ -116,7 +160,7 @@ def with_best_speed(trial: Trial, law: Law, before: Left) -> Law:
     start = np.log(law.options["stribeck"])
     best = fminbound(lambda x: float(np.sum(np.log(tried(x)[1].noise))), start - 1.5, start + 1.5, xtol=0.02)
     closer, left = tried(float(np.asarray(best)))
-    gain = gained(before, left)
+    gain = gained(before.unseen, left.unseen)
     return closer._replace(gain=gain) if gain > law.gain else law
 
 
@@ -130,7 +174,7 @@ def new_columns(trial: Trial, law: Law) -> np.ndarray | None:
     q, qd, qdd, _ = trial.motion
     parameter_set = trial.base.parameter_set
     known, asked = {term.name for term in parameter_set.terms}, {**parameter_set.asked, **law.options}
-    motion, found = Motion(q, qd, qdd, trial.rigid, trial.sliding(trial.motion)), []
+    motion, found = Motion(q, qd, qdd, trial.load, trial.sliding(trial.motion)), []
     for j, joint in enumerate(trial.names):
         for name, column in drive_columns(asked, joint, j, parameter_set.widths[j]):
             if f"{joint}.{name}" not in known:
@@ -138,7 +182,8 @@ def new_columns(trial: Trial, law: Law) -> np.ndarray | None:
     return np.stack(found, axis=-1) if found else None
 
 
-def gained(before: Left, after: Left) -> float:
-    """The part of the squared errors in unseen fifths that is gone, in the geometric mean of the joints or of all torques."""
-    total = np.log(np.sum(after.unseen**2) / np.sum(before.unseen**2))
-    return float(1 - np.exp(min(np.mean(2 * np.log(after.unseen / before.unseen)), total)))
+def gained(before: np.ndarray, after: np.ndarray) -> float:
+    """The part of the squared errors in unseen fifths, each joint's (nv,), that is gone, in the geometric mean of the joints or of
+    all torques."""
+    total = np.log(np.sum(after**2) / np.sum(before**2))
+    return float(1 - np.exp(min(np.mean(2 * np.log(after / before)), total)))

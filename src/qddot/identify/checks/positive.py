@@ -1,8 +1,8 @@
 """Which base parameters cannot be negative, whatever the links are.
 
 A base parameter is a sum of ten numbers a link, `k . pi = <P, J(pi)>`, and of parameters of the drives. A link's pseudo-inertia J
-is positive semidefinite. So where each link's P is as well, and only rotors and friction enter besides, with positive factors, the
-sum is positive.
+is positive semidefinite. So where each link's P is as well, and only rotors, springs and friction enter besides, with positive
+factors, the sum is positive.
 """
 
 from __future__ import annotations
@@ -14,12 +14,14 @@ from qddot.identify.physical.pseudo_inertia import ten_vector
 from qddot.identify.regression.base import Base
 from qddot.model.friction import ANY_SIGN, NAMES
 
-POSITIVE = {"armature", "m", "Ixx_c", "Iyy_c", "Izz_c"} | {name for name in NAMES if name not in ANY_SIGN}
+POSITIVE = {"armature", "stiffness", "m", "Ixx_c", "Iyy_c", "Izz_c"} | {name for name in NAMES if name not in ANY_SIGN}
 
 
 def never_negative(base: Base) -> np.ndarray:
-    """Which base parameters cannot be negative (r,), bool."""
-    return np.array([positive(base.parameter_set.names, row) for row in base.K], dtype=bool)
+    """Which base parameters cannot be negative (r,), bool. A spring beside one that the robot has may be: together they are not."""
+    drives = base.parameter_set.robot.drives
+    beside = [f"{joint}.stiffness" for joint, drive in drives.items() if drive.at_joint.stiffness != 0]
+    return np.array([positive(base.parameter_set.names, row) for row in base.K], dtype=bool) & ~np.isin(base.names, beside)
 
 
 def positive(names: tuple[str, ...], row: np.ndarray) -> bool:

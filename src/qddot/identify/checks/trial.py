@@ -212,6 +212,12 @@ class Trial:
         return self.with_parameters(self.whole, np.where(links, self.theta, 0.0))
 
     @cached_property
+    def load(self) -> np.ndarray:
+        """Part of links and rotors of the predicted torques (N, nv), with which friction may grow."""
+        rotors = np.array([name.endswith(".armature") for name in self.base.names])
+        return self.rigid + self.with_parameters(self.whole, np.where(rotors, self.theta, 0.0))
+
+    @cached_property
     def sliding_torques(self) -> np.ndarray:
         """Friction's own part of the predicted torques (N, nv)."""
         drives = np.array([is_friction(name) for name in self.base.names])

@@ -10,6 +10,7 @@ import numpy as np
 
 from qddot.identify.physical.pseudo_inertia import pseudo_inertia, ten_vector
 from qddot.identify.regression.bodies import body_inertias, with_parameters
+from qddot.identify.regression.drive_terms import is_harmonic
 from qddot.identify.regression.parameter_set import ParameterSet
 from qddot.model.directed import pair
 from qddot.model.drive import Drive, Harmonic, JointSide
@@ -104,7 +105,7 @@ def coupled_motor(parameter_set: ParameterSet, joints: tuple[str, str], owned: d
 
 def harmonics_of(found: Mapping[str, float]) -> list[Harmonic]:
     """(order, cosine, sine) among the parameters of a joint."""
-    orders = [int(name[3:]) for name in found if name.startswith("cos") and name[3:].isdigit()]
+    orders = [int(name[3:]) for name in found if is_harmonic(name) and name.startswith("cos")]
     return [(k, found[f"cos{k}"], found[f"sin{k}"]) for k in orders]
 
 

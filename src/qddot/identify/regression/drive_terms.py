@@ -67,6 +67,11 @@ def is_friction(name: str) -> bool:
     return kind == LOAD or any(kind == law.name and kind != "offset" for law in LAWS)
 
 
+def is_harmonic(kind: str) -> bool:
+    """Whether a constant of a drive by this name is that of a harmonic: `cos7`, `sin7`."""
+    return kind[:3] in ("cos", "sin") and kind[3:].isdigit()
+
+
 def asked_laws(asked: Mapping[str, Any], width: float) -> list[ShaftFriction]:
     """One friction for each law that is asked for, with a constant of one."""
     asymmetric, stribeck = asked["asymmetric"], asked["stribeck"]

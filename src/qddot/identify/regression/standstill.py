@@ -25,7 +25,7 @@ from qddot.identify.regression.signals import Signals
 from qddot.identify.regression.triangles import CHUNK
 from qddot.model.friction import LOAD
 from qddot.robot import Robot
-from qddot.thresholds import NARROWEST, STANDSTILL, STANDSTILL_ROUNDS, STANDSTILL_TRIED, STRIBECK_ROUNDS
+from qddot.thresholds import NARROWEST, SLOW_STEP, STANDSTILL, STANDSTILL_ROUNDS, STANDSTILL_TRIED, STRIBECK_ROUNDS, WIDEST
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
@@ -36,7 +36,8 @@ def standstill_speeds(robot: Robot, signals: Signals, laws: Mapping[str, Any] = 
     By turns, all parameters are fitted with these speeds, and each joint's speed is chosen that leaves least of its torque, its
     friction fitted anew: of the torque as measured, for a turn is over before a low-pass sees it. The speed lies between a
     quarter of what the joint gains from sample to sample, below which hardly a sample would tell, and half of its usual one, above
-    which friction would be viscous. A joint that does not move keeps the usual value.
+    which friction would be viscous; all of it, where the joint is hardly faster than drives take their steps.
+    A joint that does not move keeps the usual value.
 
     Args:
         laws: options of `ParameterSet.of`, of friction that is known to be there.
@@ -72,12 +73,17 @@ def dry_speeds(robot: Robot, signals: Signals, laws: Mapping[str, Any] = NOTHING
     """See `standstill_speeds`. Stribeck's speed, which is the same for all joints, is chosen along with them: the one would take in
     what the other lacks. So is friction by the load, which takes the same step, with the load of the parameters found before."""
     usual = signals.paces >= STANDSTILL  # without rests, which say nothing of the step
-    least, most = NARROWEST * rms(signals.qdd, usual) / signals.rate, rms(signals.qd, usual) / 2
+    speed = rms(signals.qd, usual)
+    least, most = NARROWEST * rms(signals.qdd, usual) / signals.rate, np.maximum(WIDEST * speed, np.minimum(speed, SLOW_STEP))
     moving = {joint: j for j, joint in enumerate(robot.joint_names) if 0 < least[j] < most[j]}
     speeds, laws, base, carried = dict.fromkeys(robot.joint_names, STANDSTILL), dict(laws), None, None
     for _ in range(STRIBECK_ROUNDS if laws.keys() & {"stribeck", LOAD} else STANDSTILL_ROUNDS):
         parameter_set = with_needed_rests(ParameterSet.of(robot, standstill=speeds, **laws).carrying(carried), [signals])
-        base = base_parameters(parameter_set) if base is None else dataclasses.replace(base, parameter_set=parameter_set)
+        base = (
+            base_parameters(parameter_set)
+            if base is None or parameter_set.is_loaded
+            else dataclasses.replace(base, parameter_set=parameter_set)
+        )
         theta, _ = weighted(reduce(base, strips(signals, blocks=1)))
         left, found = residuals(base, theta, signals), dict(zip(base.names, theta))
         load, carried = loads(parameter_set, signals), base.completed(theta)
