@@ -130,3 +130,14 @@ def test_noise_that_grows_with_speed_is_no_outlier() -> None:
     noise = np.random.default_rng(1).normal(size=clean.tau.shape) * 3 * (speed / speed.max(axis=0)) ** 6
     fit = ROBOT.identify(Log(clean.t, clean.q, clean.tau + noise, joint_names=clean.joint_names), parameter_set=PARAMETERS)
     assert not fit.training.has_outliers
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_a_fault_is_named_though_all_joints_rest_for_long() -> None:
+    """Before a cut, or after it, nothing moves at all: there is no other arm to be found in such a part."""
+    log = held(20.0, 16.0)
+    tau = log.tau.copy()
+    tau[:, 1] *= 1.4
+    fit = ROBOT.identify(Log(log.t, log.q, tau, joint_names=ROBOT.joint_names))
+    assert not fit.verdict
+    assert any(c.kind == "gain" for c in fit.verdict.concerns), fit.verdict

@@ -175,11 +175,11 @@ def from_then_on(trial: Trial) -> Iterator[Alternative]:
     rows, cuts = trial.given, trial.cuts(TRIAL_PARTS)
     none = np.zeros(len(rows), bool)
     upto = np.cumsum([trial.equations(rows[a:b], none[a:b]).G[0] for a, b in pairwise(cuts)], axis=0)
-    known = INDEPENDENT * trial.nv  # torques that a row says for itself
+    known, moves = INDEPENDENT * trial.nv, np.cumsum(trial.moving.any(axis=1))  # torques that a row says for itself
     freedom = max(known * len(rows) - 2 * (trial.base.rank + 1), 1) / (known * len(rows))
     for cut, before in zip(cuts[3:-3], upto[2:]):
         count, halves = (cut, len(rows) - cut), (before, upto[-1] - before)
-        if known * min(count) <= trial.base.rank:
+        if known * min(moves[cut - 1], moves[-1] - moves[cut - 1]) <= trial.base.rank:
             continue  # so few rows show any arm
         noise = [balanced(G, n)[1] for G, n in zip(halves, count)]
         noise = np.sqrt(sum(n * part**2 for n, part in zip(count, noise)) / (len(rows) * freedom))
