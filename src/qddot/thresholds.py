@@ -13,28 +13,21 @@ import numpy as np
 
 ROWS_AT_ONCE = 100_000  # rows that are read at a time: 100,000 of seven joints are 20 MB, so that any log is read in little memory
 MOST_SAMPLES = 1e8  # samples of a motion that is made anew: 1e8 of seven joints are 20 GB
-# bytes of parsed tables that are kept in memory; beyond, a recording that is gone through several times waits in a temporary file
-KEPT_IN_MEMORY = 16 * 2**20
+KEPT_IN_MEMORY = 16 * 2**20  # bytes of parsed tables; beyond, a recording that is gone through several times waits in a file
 LONGEST_PREAMBLE = 50  # lines above the names of the columns
-# Hz: from what can hardly show a motion to the current loop of a drive; another rate is another unit of time
-POSSIBLE_RATES = (1.0, 20e3)
+POSSIBLE_RATES = (1.0, 20e3)  # Hz: from what can hardly show a motion to a drive's current loop; else it is another unit of time
 LARGEST_ANGLE = 4 * np.pi  # rad: beyond two turns an angle is more likely in degrees
 ENDLESS_ANGLE = 40 * np.pi  # rad: twenty turns, which an axis without limits hardly makes while it is identified
 FAR_BEYOND_LIMITS = 3.0  # times a joint's largest angle: zeros and tolerances explain less, and degrees are 57 times radians
-# N m or N: from what no sensor shows to what nothing bears, with six digits more for other units on either side
-POSSIBLE_TORQUES = (1e-15, 1e15)
-# logarithm of a ratio, 10 %: units differ by more (the nearest two, turns a minute and degrees a second, by a factor of 6)
-SAME_UNIT = 0.1
+POSSIBLE_TORQUES = (1e-15, 1e15)  # N m or N: from what no sensor shows to what nothing bears, and six digits for other units
+SAME_UNIT = 0.1  # logarithm of a ratio, 10 %: the nearest two units, turns a minute and degrees a second, differ by a factor of 6
 SAME_CURVE = 0.9  # correlation: velocities without a name are those of the positions, up to noise; torques are not
-# of the steps that are twice the others: fewer are rows that are missing, not stamps that were rounded
-DOUBLE_STEPS = 0.1
+DOUBLE_STEPS = 0.1  # of the steps that are twice the others: fewer are rows that are missing, not stamps that were rounded
 ROUNDED_STAMPS = 0.01  # of the rows that share their stamp with another: more is a writer that rounds, fewer are faults
-# of the squared steps of position: velocities that leave more are not those of the positions, and tell no unit
-VELOCITY_MISFIT = 0.5
+VELOCITY_MISFIT = 0.5  # of the squared steps of position: velocities that leave more are not theirs, and tell no unit
 FASTEST_TIMES = 2.0  # times a joint's speed limit: controllers overshoot, but units of time are a factor of 1000 apart
 SPEED_PARTS = 100  # parts of a log over which a peak speed is a mean, so that noise counts little
-# of the steps of an angle that must be shorter than a quarter of a turn, for a longer one to be a jump by a turn
-PLAIN_STEPS = 0.99
+PLAIN_STEPS = 0.99  # of an angle's steps that must be shorter than a quarter turn, for a longer one to be a jump by a turn
 
 # Times ----------------------------------------------------------------------------------------------------------------------
 
@@ -95,8 +88,7 @@ NO_MEASUREMENT = 1e100  # rad, or per second or second squared: no measurement, 
 SPIKE_REACH = 4  # samples on each side of a spike, which is shorter; more would take turns of friction with it
 SPIKE_DEVIATIONS = 12.0  # standard deviations of the channel's usual difference from the median about a sample: noise has none
 SPIKE_SIZE = 0.15  # of the channel's standard deviation: less does little harm, and a smooth channel has such turns
-# of the difference from the median, by which a spike is off the curve about it, too: at a smooth turn the curve misses little
-SPIKE_OFF_CURVE = 0.5
+SPIKE_OFF_CURVE = 0.5  # of the difference from the median: a spike is off the curve about it, too, which misses little at a turn
 SPIKE_SHARE = 0.1  # of the samples: of more, those about a spike do not tell what should stand there
 SPIKE_ROUNDS = 5  # rounds in which smaller ones are looked for without those that were found
 STAND_INS = 5  # spikes at exactly one value, at least, that stand for samples which were lost
@@ -150,8 +142,7 @@ PACE_REACH = 3  # halves of a kernel about a decimated sample that say how slow 
 STANDSTILL = 0.03
 NARROWEST = 0.25  # of what a joint gains from sample to sample: over a narrower step of friction hardly a sample lies on it
 WIDEST = 0.5  # of a joint's own usual speed: over a wider step friction is viscous; 0.8 blurs which torques have been exchanged
-# rad/s or m/s: up to here a step may be as wide as a joint is usually fast. Sliders that move at 0.04 m/s have steps at 0.03; cut
-# off at 0.02, other laws and faults take in what is missing
+# rad/s or m/s, up to which a step may be as wide as a joint is usually fast: cut off at 0.02 m/s, other laws take in the rest
 SLOW_STEP = 0.06
 STANDSTILL_ROUNDS = 2  # rounds of parameters and speeds in turn: a third changes speeds by a few per cent
 STRIBECK_ROUNDS = 4  # of them where Stribeck's curve, whose speed they share, or friction by the load is among the laws
