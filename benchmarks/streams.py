@@ -163,6 +163,7 @@ def main() -> None:
         return
     rows = int(float(sys.argv[1])) if len(sys.argv) > 1 else 4_000_000
     folder = Path(sys.argv[2] if len(sys.argv) > 2 else tempfile.gettempdir())
+    folder.mkdir(parents=True, exist_ok=True)
     found = []
     for count in (rows // 4, rows):
         path = folder / f"{ROBOT}_{count}.parquet"
