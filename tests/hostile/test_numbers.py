@@ -51,10 +51,7 @@ def test_an_overflow_names_the_number_and_the_quantity(arm, numbers, quantity, n
 @pytest.mark.parametrize("multiplier", ["1e200", "-1e308"])
 def test_a_mechanism_that_overflows_is_no_robot(arm, multiplier):
     with pytest.raises(ModelValueError, match=r"mimic multiplier='.*': the mechanism overflows float64"):
-        arm(mimic=f'<mimic joint="shoulder" multiplier="{multiplier}"/><dynamics damping="1"/>')
-    robot = arm(mimic=f'<mimic joint="shoulder" multiplier="{multiplier}"/>')  # no drive to bring to the other shaft
-    with pytest.raises(ModelValueError, match=r"mimic multiplier='.*': mass_matrix overflows float64"):
-        robot.mass_matrix([0.3])
+        arm(mimic=f'<mimic joint="shoulder" multiplier="{multiplier}"/>')
 
 
 def test_parameters_code_and_graphs_go_through_the_same_gate(arm, tmp_path):

@@ -243,7 +243,7 @@ def take(bodies: list[Body], body: Body, joint: Joint, q: range, v: range, multi
         columns=tuple(v),
         rate=multiplier * joint.rate,
         offset=offset * joint.rate,
-        drive=drive.driven_by(multiplier, offset) if joint.mimic and joint.drive else drive,
+        drive=drive.driven_by(multiplier, offset) if joint.mimic else drive,  # also refuses a ratio whose square overflows
         is_driven=joint.drive is not None,
         reach=reach_of(body.joint, joint.limits),
     )
