@@ -1,8 +1,9 @@
-"""The report of a fit that a team would sign: what was found, how, how sure it is, where it fails, and how to get it again."""
+"""The sections of the report of a fit: the verdict, errors, methods, parameters, shortcomings, and the command to repeat it."""
 
 from __future__ import annotations
 
 import io
+import itertools
 from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from pathlib import Path
@@ -27,18 +28,18 @@ SUFFIXES = (".html", ".htm", ".pdf", ".md")
 
 
 def report(fit: Fit, path: Path | None) -> str:
-    """The report in Markdown; into `path` as HTML or PDF with its plots, or as Markdown with plots in files beside it."""
+    """Return the report as Markdown; write it to `path` as HTML or PDF with plots, or as Markdown with plots in files beside it."""
     if path is not None and path.suffix not in SUFFIXES:
         raise InputError(f"{path.name}: a report is {', '.join(SUFFIXES)}")
-    program = browser() if path is not None and path.suffix == ".pdf" else ""  # before anything is drawn in vain
+    program = browser() if path is not None and path.suffix == ".pdf" else ""  # a missing browser is reported before the work
     found = document(fit)
     if path is None:
         return markdown(found)
     if path.suffix == ".md":
-        count = iter(range(1, 10_000))
+        numbers = itertools.count(1)
 
         def beside(figure: Figure) -> str:
-            name = f"{path.stem}_{next(count)}.png"
+            name = f"{path.stem}_{next(numbers)}.png"
             path.with_name(name).write_bytes(figure.draw("png"))
             return name
 
@@ -51,16 +52,14 @@ def report(fit: Fit, path: Path | None) -> str:
 
 
 def document(fit: Fit) -> Document:
-    """The whole report as data."""
+    """The report as data."""
     robot, shown = fit.parameter_set.robot, Shown(fit)
+    joints = [Figure(f"{joint}, {shown.where}", drawn(joint_plot, shown, j)) for j, joint in enumerate(robot.joint_names)]
     sections = [
         Section("Verdict", list(verdict(fit))),
         Section("Torques", [error_table(fit), *cross_validation(fit), joint_table(fit)]),
         Section("What was done to the data", [Items([*(f"{f.code}: {f.message}" for f in fit.findings), *how(fit)])]),
-        Section(
-            "Each joint",
-            [Figure(f"{joint}, {shown.where}", drawn(joint_plot, shown, j)) for j, joint in enumerate(robot.joint_names)],
-        ),
+        Section("Each joint", joints),
         Section("Parameters", list(parameters(fit))),
         Section("As described and as identified", list(described(fit))),
         Section("Where the model fails", list(failures(fit))),
@@ -80,7 +79,7 @@ def verdict(fit: Fit) -> Iterator[Block]:
 
 
 def cross_validation(fit: Fit) -> Iterator[Block]:
-    """Yield what parameters of the other recordings miss of each."""
+    """Yield the table of errors of each recording with parameters of the others."""
     found = fit.cross_validation
     if found is None:
         return
@@ -112,18 +111,17 @@ def parameters(fit: Fit) -> Iterator[Block]:
 
 
 def described(fit: Fit) -> Iterator[Block]:
-    """The description against what was found, and what became of it in `fit.robot`."""
+    """Compare the description with the identified base parameters, and with `fit.robot`."""
     yield "Marked are base parameters whose interval leaves the description out."
     yield described_table(fit)
     if not fit.verdict.identified:
         return
     try:
-        base = (
-            fit.base.K @ np.linalg.lstsq(fit.parameter_set.T, fit.consistent.parameters - fit.parameter_set.constant, rcond=None)[0]
-        )
+        consistent = fit.consistent.parameters
     except MissingExtraError as error:
         yield str(error)
         return
+    base = fit.base.K @ np.linalg.lstsq(fit.parameter_set.T, consistent - fit.parameter_set.constant, rcond=None)[0]
     outside = np.abs(fit.estimate.theta - base) > fit.estimate.reach * fit.estimate.std
     names = [name for name, far in zip(fit.base.names, outside) if far]
     points = ["links that can exist have all base parameters within their intervals"]
@@ -145,11 +143,7 @@ def described(fit: Fit) -> Iterator[Block]:
 
 def failures(fit: Fit) -> Iterator[Block]:
     found = shortcomings(fit)
-    yield (
-        Items([str(each) for each in found])
-        if found
-        else "Of no joint does more than a hundredth of the torque remain beyond noise."
-    )
+    yield Items([str(each) for each in found]) if found else "No joint has a residual beyond noise above a hundredth of its torque."
 
 
 def missing(fit: Fit) -> Iterator[Block]:
@@ -169,7 +163,7 @@ def parameter_figure(fit: Fit) -> Any:
 
 
 def drawn(draw: Callable[..., Any], *arguments: Any) -> Callable[[str], bytes]:
-    """A picture, made when it is asked for: the same bytes every time."""
+    """Function that draws a picture as `"svg"` or `"png"` when it is called; the same bytes every time."""
 
     def picture(kind: str) -> bytes:
         plt = pyplot()
