@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain, pairwise
+from itertools import accumulate, chain, pairwise
 from os import PathLike
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Unpack
@@ -271,7 +271,7 @@ class Log:
 def between_pauses(t: np.ndarray) -> tuple[slice, ...]:
     """Return the stretches of times (N,) without a pause."""
     steps = np.diff(t)
-    if not len(steps) or steps.max() <= GAP * steps.min():  # the median takes its time
+    if not len(steps) or steps.max() <= GAP * steps.min():  # the median is slow
         return (slice(0, len(t)),)
     cuts = np.flatnonzero(steps > GAP * np.median(steps)) + 1
     return tuple(slice(a, b) for a, b in pairwise([0, *cuts.tolist(), len(t)]))
@@ -331,12 +331,7 @@ class Chunks:
     @cached_property
     def _is_short(self) -> bool:
         """True if the whole log fits into one chunk."""
-        rows = 0
-        for table in chain.from_iterable(self._tables):
-            rows += len(table)
-            if rows > self.rows:
-                return False
-        return True
+        return all(rows <= self.rows for rows in accumulate(map(len, chain.from_iterable(self._tables))))
 
     def whole(self) -> Log | None:
         """Return the whole log if it fits into one chunk, else None."""
@@ -372,11 +367,8 @@ def concatenated(logs: Sequence[Log]) -> Log:
             raise InputError(f"logs of different joints: {', '.join(first.joint_names)} and {', '.join(log.joint_names)}")
     if len(logs) == 1:
         return first
-    arrays = {}
-    for name in ("t", *OF_JOINTS):
-        values = [getattr(log, name) for log in logs]
-        if all(value is not None for value in values):
-            arrays[name] = kept(np.concatenate(values))
+    values = {name: [getattr(log, name) for log in logs] for name in ("t", *OF_JOINTS)}
+    arrays = {name: kept(np.concatenate(each)) for name, each in values.items() if all(value is not None for value in each)}
     parts, start = [], 0
     for log in logs:
         parts += [slice(s.start + start, s.stop + start) for s in log.segments]
