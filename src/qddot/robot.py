@@ -353,7 +353,7 @@ class Robot:
         >>> robot.with_gravity((0, -1.62, 0)).gravity_torque([0, 0]).round(2)  # on the moon
         array([1.17, 0.4 ])
         """
-        return Robot(self.model.with_gravity(gravity))
+        return Robot(self.model.copy(gravity=gravity))
 
     def with_variable(self, *names: str) -> Robot:
         """Return the robot with some of its constants turned into inputs of each call, as for a batch of different robots.
