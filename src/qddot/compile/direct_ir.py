@@ -157,10 +157,9 @@ def given_output() -> Iterator[str]:
     yield "%end = add i64 %begin, %bytes"
     body = [at("%x", "%arrays", "%i", "ptr"), at("%by", "%steps", "%i", "i64"), row("%wide", "input", "%i", 0)]
     body += ["%row = mul i64 %wide, 8\n%x_begin = ptrtoint ptr %x to i64\n%before_last = sub i64 %count, 1"]
-    body += [
-        "%to_last = mul i64 %before_last, %by\n%last = add i64 %x_begin, %to_last\n%x_end = add i64 %last, %row\n%forward = icmp sge i64 %by, 0"
-    ]
-    body += ["%under = icmp sle i64 %x_end, %begin\n%over = icmp sge i64 %x_begin, %end\n%apart = or i1 %under, %over"]
+    body += ["%to_last = mul i64 %before_last, %by\n%last = add i64 %x_begin, %to_last\n%x_end = add i64 %last, %row"]
+    body += ["%forward = icmp sge i64 %by, 0\n%under = icmp sle i64 %x_end, %begin\n%over = icmp sge i64 %x_begin, %end"]
+    body += ["%apart = or i1 %under, %over"]
     yield from counted("i", "%inputs", [*body, "%fine = and i1 %forward, %apart\nbr i1 %fine, label %clear, label %no\nclear:"])
     body = ["%other = add i64 %inputs, %j", at("%y", "%arrays", "%other", "ptr"), row("%y_size", "output", "%j", 0)]
     body += ["%y_numbers = mul i64 %y_size, %count\n%y_bytes = mul i64 %y_numbers, 8\n%y_begin = ptrtoint ptr %y to i64"]
@@ -225,8 +224,8 @@ def answer() -> Iterator[str]:
 
 
 def many_states() -> Iterator[str]:
-    """Define `many_states(table, kernel, loop, arrays, steps, count)`, which fills the outputs by the loop, or state by state if that
-    is null; true if a test fails. `steps` has the steps of the inputs, in bytes; those of the outputs are appended."""
+    """Define `many_states(table, kernel, loop, arrays, steps, count)`, which fills the outputs by the loop, or state by state
+    without one; true if a test fails. `steps` has the steps of the inputs, in bytes; those of the outputs are appended."""
     yield "define internal i1 @many_states(ptr %table, ptr %kernel, ptr %loop, ptr %arrays, ptr %steps, i64 %count) nounwind {"
     yield counter("o", "i", "d", "k", "j") + "\n" + word("%inputs", "inputs") + "\n" + word("%outputs", "outputs")
     yield "%n = add i64 %inputs, %outputs\n%core = alloca i64\nstore i64 %n, ptr %core"
