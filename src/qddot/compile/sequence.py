@@ -73,7 +73,7 @@ def departures(part: Sequence[Expr], operands: Operands, registers: int) -> dict
 
 
 def shared_places(
-    parts: Sequence[Sequence[Expr]], operands: Operands, departed: Sequence[Collection[Expr]], elsewhere: Collection[Expr]
+    parts: Sequence[Sequence[Expr]], operands: Operands, departed: Sequence[Sequence[Expr]], elsewhere: Collection[Expr]
 ) -> dict[Expr, int]:
     """Values that are read from memory, by a later part or after they have departed, each with its place: another's, once the last
     part that reads it is done. Those that are `elsewhere` in memory anyway need none."""

@@ -152,7 +152,7 @@ def _parsed(
         model = model.copy(transmissions=read_transmissions(top), kinematics_only=_kinematics_only(top), end=_tip(top, model))
     except ModelError as error:
         raise together([_as_written(each, top.get(form)) for each in (error, *error.others)]) from None
-    return model.with_constraints(read_constraints(top, model)) if "constraints" in top else model, top.scope
+    return model.copy(constraints=read_constraints(top, model)) if "constraints" in top else model, top.scope
 
 
 def _tip(top: Keys, model: Model) -> str | None:

@@ -1,4 +1,4 @@
-"""A program run again over other scalars: what was traced once becomes part of a larger trace, as often as it is needed there."""
+"""Run a program over other scalars: so a program becomes part of a larger trace, as often as it is needed there."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from qddot.model.scalar import Scalar
 
 
 def replay(program: Program, field: Field, *inputs: Sequence[Scalar]) -> list[list[Scalar]]:
-    """The elements of each output of a program, for the elements of its inputs."""
+    """Return the elements of each output of a program, for the elements of its inputs."""
     operation: dict[str, Callable[..., Scalar]] = {
         "+": add,
         "-": sub,
