@@ -1,5 +1,5 @@
-"""Writer of a model as a TOML file of our own schema (`qddot.formats.text`), which reads back to the same robot, symbols and
-coupled motors included. Rotations are written as roll, pitch and yaw (error about 1e-15); other numbers read back bit for bit."""
+"""Writer of TOML files of our own schema (`qddot.formats.text`) that read back to the same robot, symbols and coupled motors
+included. Rotations are written as roll, pitch and yaw (error about 1e-15); other numbers read back bit for bit."""
 
 from __future__ import annotations
 
