@@ -239,7 +239,7 @@ class Emitter:
     @property
     def asked(self) -> int:
         """How many arrays have rows that may be asked for."""
-        return len(self.program.inputs) + len(prefetch.written(self.program))
+        return len(self.program.inputs) + len(self.program.shown)
 
     def where_rows_begin(self, nodes: Iterable[Expr]) -> Iterable[str]:
         if any(node in self.afterwards for node in nodes):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from qddot.graph.expr import Expr, make, plain, schedule
+from qddot.graph.expr import Expr, is_zero, make, plain, schedule
 from qddot.model.scalar import Scalar
 
 
@@ -46,11 +46,6 @@ def gradient(expression: Scalar, variables: Sequence[Expr]) -> list[Scalar]:
 def variables_of(expressions: Sequence[Scalar]) -> set[Expr]:
     """Return the variables that expressions depend on."""
     return {node for node in schedule(expressions) if node.op == "var"}
-
-
-def is_zero(x: Scalar) -> bool:
-    """Return True for the number zero, False for every node."""
-    return x.__class__ is not Expr and x == 0
 
 
 Passed = list[tuple[Scalar, Callable[[Scalar], Scalar]]]

@@ -209,6 +209,11 @@ def plain(x: Scalar) -> Scalar:
     return x if x.__class__ is Expr else number(x)
 
 
+def is_zero(x: Scalar) -> bool:
+    """Return True for the number zero, False for every node."""
+    return x.__class__ is not Expr and x == 0
+
+
 def schedule(outputs: Iterable[Scalar]) -> list[Expr]:
     """Return the nodes that the outputs need, operands first, each close to its first use."""
     order: list[Expr] = []

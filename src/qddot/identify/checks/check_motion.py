@@ -140,10 +140,8 @@ def coloured(base: Base, estimate: Estimate, left: Errors | None) -> list[Concer
     long as there are enough blocks and they are hardly correlated."""
     found = []
     if estimate.memory > BLOCK_MEMORY or estimate.blocks / estimate.memory < FEWEST_BLOCKS:
-        text = (
-            f"the {estimate.blocks} blocks of time count for {estimate.blocks / estimate.memory:.2g} (at least {FEWEST_BLOCKS}), "
-        )
-        text += f"and neighbours that err alike raise variances by a factor of {estimate.memory:.2g} (at most {BLOCK_MEMORY:g}): "
+        text = f"the {estimate.blocks} blocks of time count for {estimate.blocks / estimate.memory:.2g} (at least {FEWEST_BLOCKS})"
+        text += f", and neighbours that err alike raise variances by a factor of {estimate.memory:.2g} (at most {BLOCK_MEMORY:g}): "
         found.append(Concern("few blocks", f"{text}residuals drift, or the log is too short for intervals one can trust"))
     if left is None:
         return found
