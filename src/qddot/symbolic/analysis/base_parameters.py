@@ -29,7 +29,7 @@ from qddot.symbolic.analysis.linearity import (
     regressor,
 )
 from qddot.symbolic.analysis.reasons import Reasons
-from qddot.symbolic.exact.ratio import Ratio, quotient
+from qddot.symbolic.exact.ratio import Ratio
 from qddot.symbolic.exact.ring import Generator, Poly
 from qddot.symbolic.form import Form
 
@@ -202,5 +202,5 @@ def with_letters(equations: Equations, names: Sequence[str]) -> tuple[Equations,
 def over(adopt: Any, k: Any) -> Any:
     """A coefficient in the letters of another ring."""
     if isinstance(k, Ratio):
-        return quotient(adopt(k.num), adopt(k.den))
+        return adopt(k.num) / adopt(k.den)
     return adopt(k) if isinstance(k, Poly) else k

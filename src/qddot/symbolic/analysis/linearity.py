@@ -17,7 +17,7 @@ from flint import nmod_mat
 from qddot.algorithms import regressor as standard
 from qddot.arguments import names as as_names
 from qddot.errors import InputError, QddotError, unknown_name
-from qddot.symbolic.exact.ratio import Ratio, quotient
+from qddot.symbolic.exact.ratio import Ratio
 from qddot.symbolic.exact.ring import Generator, Poly, Ring
 from qddot.symbolic.form import Form
 
@@ -63,9 +63,9 @@ def regressor(equations: Equations, names: Sequence[str] | None = None) -> Regre
         refuse_products(top, letters, f"tau_{row + 1}")
         refuse_signs(equations, top, letters, f"tau_{row + 1}")
         refuse_below(bottom, letters, f"tau_{row + 1}")
-    Y = np.array([[quotient(p.partial(i), bottom) for i in letters] for p, bottom in fractions], dtype=object)
+    Y = np.array([[p.partial(i) / bottom for i in letters] for p, bottom in fractions], dtype=object)
     Y = Y.reshape(equations.nv, len(letters))
-    remainder = [quotient(p.coefficients(letters).get((0,) * len(letters), 0), bottom) for p, bottom in fractions]
+    remainder = [p.coefficients(letters).get((0,) * len(letters), 0) / bottom for p, bottom in fractions]
     return Regressor(Form(equations, Y, "regressor"), Form(equations, remainder), tuple(names))
 
 
@@ -262,7 +262,7 @@ def echelon(rows: Iterator[list[Any]], reverse: bool = False) -> dict[int, list[
         if not places:
             continue
         lead = places[-1] if reverse else places[0]
-        row = [quotient(x, row[lead]) if x != 0 else 0 for x in row]
+        row = [x / row[lead] if x != 0 else 0 for x in row]
         found = {place: without(other, row, lead) for place, other in found.items()}
         found[lead] = row
     return found

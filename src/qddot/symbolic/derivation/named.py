@@ -11,7 +11,7 @@ import numpy as np
 from qddot.model.spatial import Force, Motion, Vec, map_scalars
 from qddot.symbolic.derivation.steps import DerivationError
 from qddot.symbolic.equations import Equations
-from qddot.symbolic.exact.ratio import Ratio, quotient
+from qddot.symbolic.exact.ratio import Ratio
 from qddot.symbolic.exact.ring import Generator, Poly
 from qddot.symbolic.form import Form
 
@@ -55,7 +55,7 @@ class Named:
         if isinstance(x, Poly):
             return Poly(self.ring, self._raw(x.p), x.marks)
         if isinstance(x, Ratio):
-            return quotient(self(x.num), self(x.den))
+            return self(x.num) / self(x.den)
         return map_scalars(self, x) if isinstance(x, tuple) else x
 
     def form(self, entries: Any, means: Any) -> Form:

@@ -325,9 +325,7 @@ def renamed(law: Law, friction: ShaftFriction, new: Mapping[str, Scalar]) -> Sca
 
 
 def numbers_of(model: Model, sides: Mapping[str, JointSide]) -> list[Scalar]:
-    """Every number of a description that may be an expression, as it will be read."""
-    found: list[Scalar] = []
-    note = lambda x: (found.append(x), x)[1]  # noqa: E731
+    """Return every number of a description that may be an expression, as it will be read."""
     things: list[Any] = [model.gravity, *(frame.pose for frame in model.frames)]
     for link in model.links:
         if link.inertia:
@@ -338,16 +336,25 @@ def numbers_of(model: Model, sides: Mapping[str, JointSide]) -> list[Scalar]:
             things.append(z_onto(joint.axis))
     for _, multiplier, offset in model.leaders.values():
         things += [multiplier, offset]
-    for thing in things:
-        map_scalars(note, thing)
-    for side in sides.values():
-        side.map(note)
+    things += sides.values()
     for drive in (*(joint.drive for joint in model.joints), *(drive for x in model.transmissions for drive in x.drives)):
         if drive:
-            map_scalars(note, drive.rotor_turn)
-            found += [drive.gear_ratio, drive.rotor_inertia, drive.series_stiffness or 0.0, drive.series_damping]
-            found += [drive.resistance, drive.inductance, drive.torque_constant]
-    found += [ratio for x in model.transmissions for row in x.matrix for ratio in row]
+            things += [drive.rotor_turn, drive.gear_ratio, drive.rotor_inertia, drive.series_stiffness or 0.0]
+            things += [drive.series_damping, drive.resistance, drive.inductance, drive.torque_constant]
+    things += [ratio for x in model.transmissions for row in x.matrix for ratio in row]
+    return scalars_in(*things)
+
+
+def scalars_in(*things: Any) -> list[Scalar]:
+    """Return every scalar in scalars, nested tuples and values of drives."""
+    found: list[Scalar] = []
+
+    def note(x: Scalar) -> Scalar:
+        found.append(x)
+        return x
+
+    for thing in things:
+        thing.map(note) if hasattr(thing, "map") else map_scalars(note, thing)
     return found
 
 

@@ -107,14 +107,7 @@ class Ratio:
         num, den = self.num.evaluate(values, constant), self.den.evaluate(values, constant)
         if den == 0:
             raise SingularityError(f"the denominator {self.den} is 0 here")
-        return quotient(num, den) if isinstance(num, Poly) or isinstance(den, Poly) else num / den
-
-
-def quotient(a: Any, b: Any) -> Any:
-    """`a / b` of numbers, polynomials and ratios."""
-    if isinstance(b, Poly) and not isinstance(a, Ratio):
-        return divide(b.ring.constant(a), b)
-    return a / b
+        return num / den
 
 
 def divide(num: Any, den: Any) -> Poly | Ratio:
