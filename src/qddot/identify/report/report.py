@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from qddot.identify.fit import Fit
 
 SUFFIXES = (".html", ".htm", ".pdf", ".md")
+NO_FAILURES = "No joint has a residual beyond noise above a hundredth of its torque."
 
 
 def report(fit: Fit, path: Path | None) -> str:
@@ -53,7 +54,7 @@ def report(fit: Fit, path: Path | None) -> str:
 
 def document(fit: Fit) -> Document:
     """The report as data."""
-    robot, shown = fit.parameter_set.robot, Shown(fit)
+    robot, shown, failures = fit.parameter_set.robot, Shown(fit), [str(one) for one in shortcomings(fit)]
     joints = [Figure(f"{joint}, {shown.where}", drawn(joint_plot, shown, j)) for j, joint in enumerate(robot.joint_names)]
     sections = [
         Section("Verdict", list(verdict(fit))),
@@ -62,9 +63,9 @@ def document(fit: Fit) -> Document:
         Section("Each joint", joints),
         Section("Parameters", list(parameters(fit))),
         Section("As described and as identified", list(described(fit))),
-        Section("Where the model fails", list(failures(fit))),
-        Section("What motion would say more", list(missing(fit))),
-        Section("Again", list(again(fit))),
+        Section("Where the model fails", [Items(failures) if failures else NO_FAILURES]),
+        Section("What motion would say more", [Items(str(fit.worth).splitlines())]),
+        Section("Again", [f"qddot {version('qddot')}, the same data and", Code(fit.command)]),
     ]
     return Document(f"Identification of {robot.name}", bool(fit.verdict), sections, robot.tree().svg())
 
@@ -103,7 +104,7 @@ def parameters(fit: Fit) -> Iterator[Block]:
     )
     yield parameter_table(fit)
     yield f"Essential ({len(fit.essential)} of {fit.base.rank}): {', '.join(fit.essential)}"
-    yield Figure("Base parameters with their 95 % intervals", drawn(parameter_figure, fit))
+    yield Figure("Base parameters with their 95 % intervals", drawn(lambda: parameter_plot(fit, None).figure))
     reasons = list(dict.fromkeys(explanations(fit.base).values()))
     if reasons:
         yield "Why some parameters show only together:"
@@ -141,25 +142,7 @@ def described(fit: Fit) -> Iterator[Block]:
     yield Items(points)
 
 
-def failures(fit: Fit) -> Iterator[Block]:
-    found = shortcomings(fit)
-    yield Items([str(each) for each in found]) if found else "No joint has a residual beyond noise above a hundredth of its torque."
-
-
-def missing(fit: Fit) -> Iterator[Block]:
-    yield Items(str(fit.worth).splitlines())
-
-
-def again(fit: Fit) -> Iterator[Block]:
-    yield f"qddot {version('qddot')}, the same data and"
-    yield Code(fit.command)
-
-
 # figures --------------------------------------------------------------------------------------------------------------------
-
-
-def parameter_figure(fit: Fit) -> Any:
-    return parameter_plot(fit, None).figure
 
 
 def drawn(draw: Callable[..., Any], *arguments: Any) -> Callable[[str], bytes]:
