@@ -169,7 +169,7 @@ class Emitter:
     def carried(self) -> dict[Expr, int]:
         """Values that wait in memory, each with its place there. After the last part that reads one its place is another's, so that
         they need as little of the nearest cache as can be."""
-        departed = [{x for values in part.values() for x in values} for part in self.departed]
+        departed = [[x for values in part.values() for x in values] for part in self.departed]
         return shared_places(self.parts, self.operands, departed, self.places) if len(departed) > 1 or departed[0] else {}
 
     @cached_property
@@ -239,7 +239,7 @@ class Emitter:
     @property
     def asked(self) -> int:
         """How many arrays have rows that may be asked for."""
-        return len(self.program.inputs) + len(prefetch.written(self.program))
+        return len(self.program.inputs) + len(self.program.shown)
 
     def where_rows_begin(self, nodes: Iterable[Expr]) -> Iterable[str]:
         if any(node in self.afterwards for node in nodes):

@@ -1,4 +1,4 @@
-"""Cells that hold lists, as a data frame writes them: `0.1,"[0.2, 0.3]"` becomes `0.1,0.2,0.3`, and its column as many columns."""
+"""Cells that hold lists, as a data frame writes them: `0.1,"[0.2, 0.3]"` becomes `0.1,0.2,0.3`, one column becomes several."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ TEXT = r"""(?:'[^'"\[\](),;]*+'|""[^'"\[\](),;]*+""|"[^'"\[\](),;]*+")"""
 LIST = re.compile(
     rf"""["']?[\[(]\s*+({NUMBER}(?:{BETWEEN}{NUMBER})*+|{TEXT}(?:{BETWEEN}{TEXT})*+){BETWEEN}?+[\])]["']?""", re.IGNORECASE
 )
-"""Nothing is given back once it is matched: a long number without its bracket could else be cut in more ways than one can try."""
+"""Possessive quantifiers do not backtrack: a long number without its bracket could be split in exponentially many ways."""
 
 Flattened = Callable[[str], str]
 
 
 def without_lists(head: list[str], delimiter: str | None) -> tuple[list[str], Flattened] | None:
-    """The first lines of a file without lists, and what makes the others so; None where there are none. `delimiter`: between the
-    columns, outside of lists; None for white space."""
+    """Return the first lines of a file without lists, and a function that does the same to other lines; None if there are no
+    lists. `delimiter`: between the columns, outside of lists; None for white space."""
     first = next((i for i, line in enumerate(head) if LIST.search(line)), None)
     if first is None:
         return None
@@ -33,14 +33,14 @@ def without_lists(head: list[str], delimiter: str | None) -> tuple[list[str], Fl
 
 
 def numbers(text: str) -> list[str]:
-    """The texts of the numbers, or names, in a list."""
+    """Return the texts of the numbers, or names, in a list."""
     if text.startswith(("'", '"')):
         return [part.strip("\"'") for part in re.findall(TEXT, text)]
     return [part for part in re.split(r"[,;\s]+", text) if part]
 
 
 def lists_of(line: str, delimiter: str | None) -> Iterable[str]:
-    """Yield what each cell of a line holds within brackets; nothing for a plain number."""
+    """Yield the list in each cell of a line, without its brackets; an empty text for a cell without one."""
     found: list[str] = []
 
     def kept(match: re.Match[str]) -> str:
@@ -53,7 +53,7 @@ def lists_of(line: str, delimiter: str | None) -> Iterable[str]:
 
 
 def expanded(line: str, delimiter: str | None, widths: list[int]) -> str:
-    """A line of names, with as many names as a column has numbers; any other line as it is."""
+    """Return a line of names with as many names as each column has numbers; any other line as it is."""
     names = line.rstrip("\r\n").split(delimiter)
     if len(names) != len(widths):
         return line

@@ -85,4 +85,4 @@ def with_gravity_symbol(model: Model, name: str) -> tuple[Model, dict[str, float
     symbols = {axis: sympy.Symbol(x, positive=True) for axis, x in names.items()}
     signs = {axis: -1 if x < 0 else 1 for axis, x in parts.items()}
     vector = [signs[axis] * symbols[axis] if axis in parts else 0.0 for axis in "xyz"]
-    return model.with_gravity(vector), {names[axis]: abs(float(x)) for axis, x in parts.items()}
+    return model.copy(gravity=vector), {names[axis]: abs(float(x)) for axis, x in parts.items()}
