@@ -12,7 +12,7 @@ import numpy as np
 
 from qddot.arrays.jax_guest import value_p
 from qddot.arrays.late import explain, look_at_inputs
-from qddot.arrays.operation import Operation
+from qddot.arrays.operation import Operation, leads, misfit
 from qddot.compile.kinds import library_of, mixed
 from qddot.errors import InputError, SingularityError
 
@@ -91,22 +91,14 @@ def compiled(operation: Operation) -> Callable:
 
 def evenly(operation: Operation, arrays: Sequence[Any]) -> list[Any]:
     """Return the inputs with equal leading dimensions, except inputs of a single state, which keep none."""
-    found = []
-    for (name, shape), a in zip(operation.program.inputs, arrays):
-        a = a.reshape(1) if a.ndim == 0 and shape == (1,) else a
-        if a.ndim < len(shape) or a.shape[a.ndim - len(shape) :] != shape:
-            raise InputError(f"{name} has shape {a.shape}, expected (..., {', '.join(map(str, shape))})")
-        found.append(a)
-    leads = [a.shape[: a.ndim - len(x.shape)] for a, x in zip(found, operation.program.inputs)]
+    program = operation.program
+    found = [a.reshape(1) if a.ndim == 0 and x.shape == (1,) else a for a, x in zip(arrays, program.inputs)]
+    given = leads(program, found)
     try:
-        lead = jnp.broadcast_shapes(*leads)
+        lead = jnp.broadcast_shapes(*given)
     except ValueError:
-        shown = ", ".join(f"{x.name} {a.shape}" for x, a in zip(operation.program.inputs, found))
-        raise InputError(f"leading dimensions of the inputs do not fit each other: {shown}") from None
-    return [
-        a if own in ((), lead) else jnp.broadcast_to(a, (*lead, *x.shape))
-        for a, own, x in zip(found, leads, operation.program.inputs)
-    ]
+        raise misfit(program, found) from None
+    return [a if own in ((), lead) else jnp.broadcast_to(a, (*lead, *x.shape)) for a, own, x in zip(found, given, program.inputs)]
 
 
 def constants(operation: Operation, arrays: Sequence[Any]) -> tuple:

@@ -13,6 +13,7 @@ import torch
 from qddot.arrays.late import explain, look_at_inputs, raise_earlier, raise_now
 from qddot.arrays.on_device import ROWS, OnDevices, layout
 from qddot.arrays.on_host import has_tangent
+from qddot.arrays.operation import leads, misfit
 from qddot.arrays.torch_cuda import HANDLE
 from qddot.arrays.torch_guest import at_once, called, inner, operator_name, recorded
 from qddot.compile.evaluate import refuse_shared
@@ -136,23 +137,17 @@ def common_dtype(quantity: str, inputs: Mapping[str, Any], options: Mapping[str,
 
 def evenly(operation: Operation, inputs: Mapping[str, Any]) -> list[torch.Tensor]:
     """Return the inputs in the operation's order, with equal leading dimensions, without a copy."""
-    tensors = []
-    for name, shape in operation.program.inputs:
-        x = inputs[name]
-        if x.ndim == 0 and shape == (1,):
-            x = x.reshape(1)
-        if x.ndim < len(shape) or tuple(x.shape[x.ndim - len(shape) :]) != shape:
-            raise InputError(f"{name} has shape {tuple(x.shape)}, expected (..., {', '.join(map(str, shape))})")
-        tensors.append(x)
-    leads = [tuple(t.shape[: t.ndim - len(x.shape)]) for t, x in zip(tensors, operation.program.inputs)]
-    if all(lead == leads[0] for lead in leads):
+    program = operation.program
+    given = [inputs[x.name] for x in program.inputs]
+    tensors = [t.reshape(1) if t.ndim == 0 and x.shape == (1,) else t for t, x in zip(given, program.inputs)]
+    found = leads(program, tensors)
+    if all(lead == found[0] for lead in found):
         return tensors
     try:
-        lead = torch.broadcast_shapes(*leads)
+        lead = torch.broadcast_shapes(*found)
     except RuntimeError:
-        shown = ", ".join(f"{x.name} {tuple(t.shape)}" for x, t in zip(operation.program.inputs, tensors))
-        raise InputError(f"leading dimensions of the inputs do not fit each other: {shown}") from None
-    return [t.expand(*lead, *x.shape) for t, x in zip(tensors, operation.program.inputs)]
+        raise misfit(program, tensors) from None
+    return [t.expand(*lead, *x.shape) for t, x in zip(tensors, program.inputs)]
 
 
 def into(operation: Operation, tensors: list[torch.Tensor], out: Any) -> Any:
