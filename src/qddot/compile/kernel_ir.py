@@ -31,8 +31,7 @@ SHORT = 1_300
 """Most nodes of a kernel that is part of the loop over states itself, instead of a function."""
 
 REGISTERS, FEW_REGISTERS = 26, 13
-"""Number of values that a kernel for many states keeps in registers, of 32 or, with AVX2, 16: the rest is for constants and
-results."""
+"""Values that a kernel for many states keeps in registers, of 32 or, with AVX2, 16: the rest is for constants and results."""
 
 LEAVES = TRIG | {"var"}
 BINARY = {"+": "fadd", "-": "fsub", "*": "fmul", "/": "fdiv"}
@@ -87,9 +86,9 @@ class Emitter:
         given: names of input elements that are in registers, by (input, element); the others are loaded from memory.
         angles: the angles whose sine or cosine is computed beforehand, numbered; `turned`: those that are inputs (input, element).
         late: the other angles, numbered.
-        parts: the nodes that are instructions, cut into functions; `carried`: values that are kept in memory between or within
-        them. here: the nodes whose values the present function has; `passed`: the late angles whose sine and cosine it has
-        computed. names: new names of values that are loaded again.
+        parts: what is kept as instructions, cut into functions; `carried` is read from memory by another, or by the same once more.
+        here: the nodes whose values the present function already has; `passed` the late angles it has taken sine and cosine of.
+        names: new names of values that are loaded again.
         afterwards: other lines that follow a node.
     """
 
@@ -387,8 +386,7 @@ def constants(output: Output, room: str, lanes: Lanes) -> Iterable[str]:
 
 
 def fused_products(nodes: Sequence[Expr], outputs: Mapping[Expr, list], shared: Collection[Expr] = ()) -> set[Expr]:
-    """Return the products that are used once, in a sum or difference, at most one for each sum. Those in `shared` count as used
-    more often."""
+    """Products used once, in a sum or difference: at most one of each sum. Those that are `shared` count as used more often."""
     uses = Counter(a for node in nodes for a in node.args if a.__class__ is Expr)
     found: set[Expr] = set()
     for node in nodes:

@@ -29,7 +29,7 @@ SMALLEST = 64
 """Least number of states of a tile."""
 
 WORDS = ("loop", "single", "clear_flags", "get_flags", "arrays", "count", "tile", "next", "flags")
-"""The first words of a job, before its arrays and steps."""
+"""Of a job, before its arrays and steps."""
 
 ARRAYS, STEPS = len(WORDS), len(WORDS) + 32
 
