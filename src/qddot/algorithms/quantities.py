@@ -226,8 +226,8 @@ BEHIND_FRICTION: dict[str, Quantity] = {
         ("q", "qd", "tau", "sliding", "moving"), {"qdd": 1, "margins": 1}, forward_dynamics.held_bodies, forced=True
     ),
 }
-"""For motions with further forces, which act behind the friction: inverse dynamics without friction, the load that friction leaves
-of joint forces, the joint forces for a load; and accelerations while dry friction or stops hold some joints."""
+"""Terms of motions with constraints, contacts or stops, whose forces act on the load, behind the friction: inverse dynamics without
+friction, the load that friction leaves of joint forces, the joint forces for a load, and accelerations while some joints are held."""
 
 CONFIGURATIONS: dict[str, Quantity] = {
     "integrate": Quantity(("q", "v"), {"q": 1}, displacement.integrate),
