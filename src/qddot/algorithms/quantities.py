@@ -227,7 +227,8 @@ BEHIND_FRICTION: dict[str, Quantity] = {
     ),
 }
 """Terms of motions with constraints, contacts or stops, whose forces act on the load, behind the friction: inverse dynamics without
-friction, the load that friction leaves of joint forces, the joint forces for a load, and accelerations while some joints are held."""
+friction, the load that friction leaves of joint forces, the joint forces for a load, and accelerations while some joints are
+held."""
 
 CONFIGURATIONS: dict[str, Quantity] = {
     "integrate": Quantity(("q", "v"), {"q": 1}, displacement.integrate),
