@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from qddot.arrays.jax_guest import value_p
-from qddot.arrays.late import explain, look_at_inputs
+from qddot.arrays.late import check_inputs, explain
 from qddot.arrays.operation import Operation, leads, misfit
 from qddot.compile.kinds import library_of, mixed
 from qddot.errors import InputError, SingularityError
@@ -28,7 +28,7 @@ def compute(guests: Guests, quantity: str, inputs: Mapping[str, Any], options: M
     if not options and not fixed and "variables" not in inputs and not any(isinstance(x, jax.core.Tracer) for x in inputs.values()):
         keep_direct(guests, quantity, operation, found[0])
     if options.get("check"):
-        look_at(guests, quantity, operation, inputs, fixed, found)
+        check_values(guests, quantity, operation, inputs, fixed, found)
     return found[0] if len(found) == 1 else tuple(found)
 
 
@@ -108,7 +108,7 @@ def constants(operation: Operation, arrays: Sequence[Any]) -> tuple:
     return tuple(jnp.broadcast_to(v, (*lead, *v.shape)) for v in values)
 
 
-def look_at(
+def check_values(
     guests: Guests, quantity: str, operation: Operation, inputs: Mapping[str, Any], fixed: tuple, found: Sequence[Any]
 ) -> None:
     """Check inputs and results as those of NumPy arrays.
@@ -119,7 +119,7 @@ def look_at(
     if any(isinstance(x, jax.core.Tracer) for x in (*inputs.values(), *found)):
         raise InputError("check=True needs values, and within jit, grad or vmap there are none: check outside")
     arrays = {name: np.asarray(x) for name, x in inputs.items()}
-    look_at_inputs(guests, operation, arrays)
+    check_inputs(guests, operation, arrays)
     if not all(bool(jnp.isfinite(x).all()) for x in found):
         explain(guests, quantity, arrays, fixed)
         raise SingularityError(f"{quantity}: a result is not finite")
