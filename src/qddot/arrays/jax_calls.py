@@ -1,4 +1,4 @@
-"""From a call with JAX arrays to the primitives: what is looked at on the way, and what is said about it."""
+"""Calls with JAX arrays: their checks and errors, and the way to the primitives."""
 
 # pyright: reportMissingImports=false
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def compute(guests: Guests, quantity: str, inputs: Mapping[str, Any], options: Mapping[str, Any], fixed: tuple) -> Any:
-    """A quantity of JAX arrays, or of tracers, as such of the same type."""
+    """Return a quantity of JAX arrays, or of tracers, as arrays of the same type."""
     dtype = common_dtype(inputs, options)
     operation = guests.operation(quantity, dtype, "wrench" in inputs, fixed)
     found = operation.once(compiled)(*(inputs[x.name] for x in operation.program.inputs))
@@ -33,7 +33,7 @@ def compute(guests: Guests, quantity: str, inputs: Mapping[str, Any], options: M
 
 
 def keep_direct(guests: Guests, quantity: str, operation: Operation, like: jax.Array) -> None:
-    """Next time, arrays of this type go to the compiled function at once; shapes are looked at where it is traced."""
+    """Let calls with arrays of this type go to the compiled function directly; shapes are checked when it is traced."""
     kind, dtype, call, single = type(like), operation.dtype, operation.once(compiled), len(operation.program.outputs) == 1
     if kind in guests.direct.get(quantity, ()):
         return
@@ -51,8 +51,8 @@ def keep_direct(guests: Guests, quantity: str, operation: Operation, like: jax.A
 
 
 def common_dtype(inputs: Mapping[str, Any], options: Mapping[str, Any]) -> str:
-    """The name of the type that all inputs have. Raises InputError: other libraries' arrays, several types, such as there is no
-    code for, or an option that JAX has no use for."""
+    """Return the name of the type of all inputs. Raises InputError: arrays of other libraries, several types or unsupported ones,
+    or an option that is not for JAX."""
     first, q = next((name, x) for name, x in inputs.items() if library_of(x))
     for name, x in inputs.items():
         if not isinstance(x, jax.Array):
@@ -78,7 +78,7 @@ def common_dtype(inputs: Mapping[str, Any], options: Mapping[str, Any]) -> str:
 
 
 def compiled(operation: Operation) -> Callable:
-    """The operation as a function of arrays whose leading dimensions are broadcast; shapes are looked at while JAX traces it."""
+    """Return the operation as a function of arrays, which broadcasts leading dimensions; shapes are checked while JAX traces it."""
 
     def of(*arrays: Any) -> tuple:
         even = evenly(operation, arrays)
@@ -90,7 +90,7 @@ def compiled(operation: Operation) -> Callable:
 
 
 def evenly(operation: Operation, arrays: Sequence[Any]) -> list[Any]:
-    """The inputs with one leading shape, but for those of a single state, which stand still."""
+    """Return the inputs with equal leading dimensions, except inputs of a single state, which keep none."""
     found = []
     for (name, shape), a in zip(operation.program.inputs, arrays):
         a = a.reshape(1) if a.ndim == 0 and shape == (1,) else a
@@ -110,7 +110,7 @@ def evenly(operation: Operation, arrays: Sequence[Any]) -> list[Any]:
 
 
 def constants(operation: Operation, arrays: Sequence[Any]) -> tuple:
-    """Results for a robot without joints: constants where a quantity does not depend on q, else empty arrays."""
+    """Return the results for a robot without joints: constants if a quantity does not depend on q, else empty arrays."""
     lead = max((a.shape[: a.ndim - len(x.shape)] for a, x in zip(arrays, operation.program.inputs)), key=len)
     values = [np.array([float(v) for v in x.values], operation.dtype).reshape(x.shape) for x in operation.program.outputs]
     return tuple(jnp.broadcast_to(v, (*lead, *v.shape)) for v in values)
@@ -119,7 +119,7 @@ def constants(operation: Operation, arrays: Sequence[Any]) -> tuple:
 def look_at(
     guests: Guests, quantity: str, operation: Operation, inputs: Mapping[str, Any], fixed: tuple, found: Sequence[Any]
 ) -> None:
-    """Look at inputs and results as at those of NumPy arrays.
+    """Check inputs and results as those of NumPy arrays.
 
     Raises:
         InputError, SingularityError: an input is not finite or no unit quaternion, or the quantity does not exist there.

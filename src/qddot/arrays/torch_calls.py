@@ -1,4 +1,4 @@
-"""From a call with PyTorch tensors to the operators: what is looked at on the way, and what is said about it."""
+"""Calls with PyTorch tensors: their checks and errors, and the way to the operators."""
 
 # pyright: reportMissingImports=false
 from __future__ import annotations
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from qddot.arrays.operation import Operation
 
 NAMES = {torch.float64: "float64", torch.float32: "float32"}
-PLACES = ("cpu", "cuda") if torch.version.hip is None else ("cpu",)  # PyTorch for AMD calls its devices cuda, too
+PLACES = ("cpu", "cuda") if torch.version.hip is None else ("cpu",)  # PyTorch for AMD GPUs also names its devices cuda
 
 
 def compute(guests: Guests, quantity: str, inputs: Mapping[str, Any], options: Mapping[str, Any], fixed: tuple) -> Any:
-    """A quantity of tensors, as tensors of the same type on the same device."""
+    """Return a quantity of tensors, as tensors of the same type on the same device."""
     which = (quantity, common_dtype(quantity, inputs, options), "wrench" in inputs, fixed)
     operation = guests.operation(*which)
     tensors = evenly(operation, inputs)
@@ -52,7 +52,7 @@ def compute(guests: Guests, quantity: str, inputs: Mapping[str, Any], options: M
 
 
 def keep_direct(guests: Guests, quantity: str, operation: Operation, like: torch.Tensor) -> None:
-    """Next time, tensors go to the operator at once: it looks at them itself, and what does not fit goes the long way."""
+    """Let further calls go to the operator directly: it checks the tensors itself, and those that it refuses come to `compute`."""
     ways = guests.ways.setdefault(quantity, {})
     if (like.dtype, like.is_cuda) in ways:
         return
@@ -67,15 +67,15 @@ def keep_direct(guests: Guests, quantity: str, operation: Operation, like: torch
 
     direct = way if len(ways) == 1 else of_several_types  # the operator refuses tensors of another type or device
 
-    def in_python(*tensors: Any) -> Any:  # what torch.compile meets
+    def in_python(*tensors: Any) -> Any:  # for torch.compile
         return None if is_traced() else direct(*tensors)
 
     guests.keep(quantity, type(like), direct, in_python)
 
 
 def short_way(count: int, plain: Callable[..., Any], recorded: Callable[..., Any]) -> Callable[..., Any]:
-    """From so many tensors of one type to the operator. None where they are unusual: what does not fit, the long way broadcasts, or
-    puts into words. Written out for the count, since a loop over the tensors takes longer than a look at each."""
+    """Return a function of `count` tensors that calls the operator, and returns None for tensors that it refuses (`compute` then
+    broadcasts them, or raises the error). Its text is written for the count, since a loop over tensors takes longer."""
     names = [f"t{i}" for i in range(count)]
     given, asked = ", ".join(names), " or ".join(f"{name}.requires_grad" for name in names)
     text = f"""
@@ -96,13 +96,13 @@ def direct({", ".join(f"{name}=None" for name in names)}, *more):
 
 
 def is_transformed() -> bool:
-    """True within `torch.compile` and the transforms of `torch.func`, where tensors have no values yet."""
+    """Return True within `torch.compile` and the transforms of `torch.func`, where tensors have no values."""
     return torch.compiler.is_compiling() or torch._C._functorch.peek_interpreter_stack() is not None
 
 
 def common_dtype(quantity: str, inputs: Mapping[str, Any], options: Mapping[str, Any]) -> str:
-    """The name of the type that all inputs have. Raises InputError: other libraries' arrays, several types or devices, or such as
-    there is no code for."""
+    """Return the name of the type of all inputs. Raises InputError: arrays of other libraries, several types or devices, or
+    unsupported ones."""
     first, q = next((name, x) for name, x in inputs.items() if library_of(x))
     for name, x in inputs.items():
         if not isinstance(x, torch.Tensor):
@@ -135,7 +135,7 @@ def common_dtype(quantity: str, inputs: Mapping[str, Any], options: Mapping[str,
 
 
 def evenly(operation: Operation, inputs: Mapping[str, Any]) -> list[torch.Tensor]:
-    """The inputs in the operation's order, all of one leading shape; nothing is copied for it."""
+    """Return the inputs in the operation's order, with equal leading dimensions, without a copy."""
     tensors = []
     for name, shape in operation.program.inputs:
         x = inputs[name]
@@ -156,7 +156,7 @@ def evenly(operation: Operation, inputs: Mapping[str, Any]) -> list[torch.Tensor
 
 
 def into(operation: Operation, tensors: list[torch.Tensor], out: Any) -> Any:
-    """Compute into tensors that are there: their memory is NumPy's, too."""
+    """Compute into given tensors, and return them."""
     rooms = out if isinstance(out, tuple) else (out,)
     for x, room in zip(operation.program.outputs, rooms):
         if not isinstance(room, torch.Tensor):
@@ -181,9 +181,9 @@ def into(operation: Operation, tensors: list[torch.Tensor], out: Any) -> Any:
             raise InputError(f"out for {x.name} has shape {tuple(room.shape)}, the result has {(*lead, *x.shape)}")
     places = [as_addresses(room) for room in rooms]
     refuse_shared(operation.program, places)
-    torch.autograd.graph.increment_version(rooms)  # so that a graph that needs what they held knows of it
+    torch.autograd.graph.increment_version(rooms)  # so that a graph that needs their old values raises an error
     if tensors[0].is_cuda:
-        shared = any(np.may_share_memory(a, as_addresses(t)) for a in places for t in tensors)  # written while others read it
+        shared = any(np.may_share_memory(a, as_addresses(t)) for a in places for t in tensors)  # threads would overwrite inputs
         order = None if shared else layout([HANDLE.view(room) for room in rooms], [x.shape for x in operation.program.outputs])
         inputs = [t.detach() for t in tensors]
         found = operation.once(OnDevices).run(HANDLE, inputs, tuple(lead), rooms if order else None, order=order or ROWS)
@@ -197,7 +197,7 @@ def into(operation: Operation, tensors: list[torch.Tensor], out: Any) -> Any:
 
 
 def as_addresses(x: torch.Tensor) -> np.ndarray:
-    """The places of a tensor's numbers as an array, to be compared and never read: they may be those of a GPU."""
+    """Return an array with the addresses of a tensor's numbers, only to compare addresses: they may be on a GPU."""
     view, item = HANDLE.view(x), x.itemsize
     strides = tuple(item * stride for stride in view.strides)
     places = {"data": (view.pointer, False), "shape": view.shape, "strides": strides, "typestr": f"<f{item}", "version": 3}
@@ -205,7 +205,7 @@ def as_addresses(x: torch.Tensor) -> np.ndarray:
 
 
 def constants(operation: Operation, like: torch.Tensor) -> Any:
-    """Results for a robot without joints: constants where a quantity does not depend on q, else empty tensors."""
+    """Return the results for a robot without joints: constants if a quantity does not depend on q, else empty tensors."""
     lead = like.shape[: like.ndim - len(operation.program.inputs[0].shape)]
     found = [
         like.new_tensor([float(v) for v in x.values]).reshape(x.shape).expand(*lead, *x.shape).clone()
@@ -217,8 +217,8 @@ def constants(operation: Operation, like: torch.Tensor) -> Any:
 def looked_at(
     guests: Guests, quantity: str, inputs: Mapping[str, Any], check: Any, fixed: tuple, operation: Operation, tensors: list
 ) -> Any:
-    """Results on a GPU with their check, where the kernel itself notes what is wrong. Raises InputError: a gradient is wanted, too:
-    the notes are not part of it; SingularityError: a result is no number, here or in an earlier call."""
+    """Return results on a GPU, checked by the notes of the kernel (see `late`). Raises InputError: a gradient is recorded as well,
+    for which there is no check; SingularityError: a result is not finite, in this call or an earlier one."""
     if torch.is_grad_enabled() and any(t.requires_grad for t in tensors):
         raise InputError("check= on a GPU records no gradient: leave it out, and look at the result, or call under torch.no_grad()")
     devices = operation.once(OnDevices)
@@ -231,7 +231,7 @@ def looked_at(
 
 
 def look_at(guests: Guests, quantity: str, operation: Operation, inputs: Mapping[str, Any], fixed: tuple, found: Any) -> None:
-    """Look at inputs and results as at those of NumPy arrays.
+    """Check inputs and results as those of NumPy arrays.
 
     Raises:
         InputError, SingularityError: an input is not finite or no unit quaternion, or the quantity does not exist there.

@@ -1,4 +1,4 @@
-"""Lengths, centres of mass and gravity that are probably not meant."""
+"""Rules on lengths, centres of mass and gravity."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from qddot.lint.finding import Finding, at
 from qddot.model.description import Joint
 from qddot.model.model import Model
 
-FAR = 10.0  # m, between two joints of anything but a crane
-BEHIND = -0.5  # of the way to the next joint, on the other side of this one
-SHORT = 0.05  # m: a link shorter than this has no other side
-OFF = 3.0  # lengths of a link from it
+FAR = 10.0  # m, the largest distance between two joints
+BEHIND = -0.5  # fraction of the way to the next joint; negative: on the other side of the joint
+SHORT = 0.05  # m: in shorter links the side of the centre of mass tells nothing
+OFF = 3.0  # lengths of a link, the largest distance of the centre of mass from it
 PLANETS = (1.0, 30.0)  # m/s^2, Moon to Jupiter
 
 

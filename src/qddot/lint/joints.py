@@ -1,4 +1,4 @@
-"""Limits, axes and angles that are probably not meant."""
+"""Rules on limits, axes and angles."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from qddot.model.description import Joint
 from qddot.model.joints import SINGLE
 from qddot.model.model import Model
 
-ALMOST = 0.035  # rad, two degrees: nearer than this to an axis, and not on it ...
-ROUNDED = 1e-7  # rad, ... though an angle written with eight digits is what it is
+ALMOST = 0.035  # rad, two degrees: an axis nearer than this to a coordinate axis is probably meant to be on it
+ROUNDED = 1e-7  # rad: an angle nearer than this was rounded to eight digits, which is fine
 PARALLEL = 1e-9
 BEYOND = 1e-3  # rad or m: limits are written rounded
 HINGES = ("revolute", "continuous")
@@ -36,7 +36,7 @@ def joint_findings(model: Model) -> Iterator[Finding]:
 
 
 def followers(model: Model) -> Iterator[Finding]:
-    """Joints that follow another to where their own limits do not let them."""
+    """Yield findings about joints that follow another one beyond their own limits."""
     joints = {joint.name: joint for joint in model.joints}
     for name, (leader, multiplier, offset) in model.leaders.items():
         own, led, factor = joints[name].limits, joints[leader].limits, float(multiplier)  # type: ignore[arg-type]
@@ -94,7 +94,7 @@ def axis(joint: Joint) -> Iterator[Finding]:
 
 
 def same_line(first: Joint, second: Joint) -> bool:
-    """Whether the second hinge lies on the first, whatever their angles are."""
+    """Return True if the axis of the second hinge is on that of the first, whatever their angles are."""
     into = first.tip @ second.origin  # the second joint, in the moved frame of the first
     line, other = np.array(first.axis, float), np.array(into.R, float) @ np.array(second.axis, float)
     offset = np.cross(np.array(into.p, float), line)

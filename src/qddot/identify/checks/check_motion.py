@@ -11,7 +11,7 @@ from qddot.identify.checks.halves import unpredicted
 from qddot.identify.checks.positive import never_negative
 from qddot.identify.checks.verdict import Concern, listed, percent
 from qddot.identify.regression.base import Base, random_motions
-from qddot.identify.regression.estimators import Estimate, conditioned, stacked
+from qddot.identify.regression.estimators import Estimate, conditioned, equations
 from qddot.identify.regression.motion_summary import MotionSummary
 from qddot.identify.regression.reduction import Factors
 from qddot.identify.regression.residuals import Errors, rms, structure
@@ -99,8 +99,7 @@ def alike(base: Base, estimate: Estimate) -> str:
 
 def equally_weighted(factors: Factors) -> float:
     """Condition number of the regressor with all joints' torques weighted alike."""
-    X, _ = stacked(factors.base, factors.columns, factors.merged(range(len(factors.R))), np.ones(len(factors.columns)))
-    return conditioned(X, factors.base.shown)[0]
+    return conditioned(equations(factors, np.ones(len(factors.columns)))[0], factors.base.shown)[0]
 
 
 def uncertainty_elsewhere(base: Base, estimate: Estimate, motion: MotionSummary, noise: float) -> tuple[float, float, str]:

@@ -10,14 +10,11 @@ Every recording is halved by itself: a motion of one joint must not be asked to 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from qddot.identify.checks.recordings import by_segment
-from qddot.identify.regression.estimators import Estimate, errors, solve
+from qddot.identify.regression.estimators import Estimate, solve, squared_errors
 from qddot.identify.regression.reduction import Factors
-from qddot.identify.regression.triangles import Triangles
 
 
 def unpredicted(estimate: Estimate, factors: Factors, ends: np.ndarray) -> float:
@@ -30,8 +27,8 @@ def unpredicted(estimate: Estimate, factors: Factors, ends: np.ndarray) -> float
     first, second = (factors.merged(blocks) for blocks in both)
     columns = factors.columns
     by_first, by_second = (solve(estimate.base, columns, R, estimate.sigma) for R in (first, second))
-    unseen = left(columns, first, by_second) + left(columns, second, by_first)
-    own = left(columns, first, estimate.theta) + left(columns, second, estimate.theta)
+    unseen = squared_errors(columns, first, by_second) + squared_errors(columns, second, by_first)
+    own = squared_errors(columns, first, estimate.theta) + squared_errors(columns, second, estimate.theta)
     return float(np.sqrt(max(np.sum(unseen - own), 0.0) / factors.counts.sum()))
 
 
@@ -47,8 +44,3 @@ def halves(factors: Factors, ends: np.ndarray) -> tuple[list[int], list[int]]:
         second += range(middle, stop)
         start = stop
     return first, second
-
-
-def left(columns: Sequence[np.ndarray], R: Triangles, theta: np.ndarray) -> np.ndarray:
-    """Sum of squared residuals of each joint (nv,), (N m)^2."""
-    return np.array([np.sum(e**2) for e in errors(columns, R, theta)])

@@ -10,6 +10,7 @@ import numpy as np
 from qddot.identify.checks.normal_equations import Left, score
 from qddot.identify.checks.trial import Alternative, Trial
 from qddot.identify.regression.rows import Samples
+from qddot.identify.regression.signals import slopes
 from qddot.logs.lowpass import convolved
 from qddot.thresholds import (
     DELAYS_TRIED,
@@ -26,7 +27,7 @@ from qddot.thresholds import (
 
 def late(trial: Trial) -> Iterator[Alternative]:
     """Torques, of all joints or of one, that are delayed: tau(t) = tau_model(t - delay)."""
-    slope = slopes(trial)
+    slope = slopes(trial.torques, trial.signals)
     delay, left = best_delay(trial, slope, np.ones(trial.nv, bool))
     yield trial.told("delay", f"torques are {told_delay(delay)}", left)
     for j, name in enumerate(trial.names):
@@ -45,20 +46,12 @@ def best_delay(trial: Trial, slope: np.ndarray, late: np.ndarray) -> tuple[float
 
 def clock(trial: Trial) -> Iterator[Alternative]:
     """Torques whose clock runs faster or slower than that of the positions: tau(t) = tau_model(t - delay - rate t)."""
-    slope, t = slopes(trial), trial.signals.t - trial.signals.t[0]
+    slope, t = slopes(trial.torques, trial.signals), trial.signals.t - trial.signals.t[0]
     (_, rate), left = trial.with_columns(np.stack([-slope, -slope * t[:, None]], axis=-1))
     if abs(rate) < LEAST_CLOCK:  # then it is a delay
         return
     text = f"the clock of the torques is {abs(rate):.2%} {'slow' if rate > 0 else 'fast'} against the other"
     yield trial.told("clock", text, left)
-
-
-def slopes(trial: Trial) -> np.ndarray:
-    """Time derivative of the predicted torques (N, nv), N m/s."""
-    tau, slope = trial.torques, np.zeros_like(trial.motion.q)
-    for segment in trial.signals.segments:
-        slope[segment] = np.gradient(tau[segment], 1 / trial.signals.rate, axis=0)
-    return slope
 
 
 def told_delay(delay: float) -> str:

@@ -13,9 +13,10 @@ from typing import NamedTuple
 import numpy as np
 
 from qddot.identify.checks.arm_faults import across, by_gravity, told_tilt
-from qddot.identify.checks.sensor_faults import slopes, told_delay, told_zero
+from qddot.identify.checks.sensor_faults import told_delay, told_zero
 from qddot.identify.checks.trial import Alternative, Trial
 from qddot.identify.checks.verdict import listed
+from qddot.identify.regression.signals import slopes
 from qddot.identify.scaling import column_lengths
 from qddot.thresholds import FAULTS_AT_ONCE, NEARLY_ALL, POSITION_STEP, WORTH_A_WORD
 
@@ -47,7 +48,7 @@ def several(trial: Trial) -> Iterator[Alternative]:
 
 def errors(trial: Trial) -> Iterator[Error]:
     """Yield the small errors that may be combined."""
-    late, rigid = (trial.filtered(x) for x in (-slopes(trial), trial.rigid))
+    late, rigid = (trial.filtered(x) for x in (-slopes(trial.torques, trial.signals), trial.rigid))
     yield Error("delay", late[..., None], lambda size: f"torques are {told_delay(size[0])}")
     if sideways := across(trial):
         yield Error("tilt", trial.filtered(by_gravity(trial, sideways)), told_tilt)

@@ -11,7 +11,7 @@ from qddot.algorithms.regressor import INERTIAL
 from qddot.arguments import finite_array, positive_number
 from qddot.errors import InputError
 from qddot.identify.online.recursive import Prior, Recursive
-from qddot.identify.payload import carrier
+from qddot.identify.payload import LENGTHS, carrier
 from qddot.model.inertia import Inertia
 from qddot.thresholds import LOAD_SIZE
 
@@ -66,7 +66,7 @@ class OnlinePayload(Recursive):
         place, self._turn_into_frame = carrier(robot, self.frame)
         self._part = slice(10 * place, 10 * place + 10)
         self._regressor, self._torque = robot.bind("regressor"), robot.bind("inverse_dynamics")
-        size = positive_number("heaviest", heaviest) * LOAD_SIZE ** np.array([0, 1, 1, 1, 2, 2, 2, 2, 2, 2])
+        size = positive_number("heaviest", heaviest) * LOAD_SIZE**LENGTHS
         q = np.stack([robot.random_configuration(np.random.default_rng(k)) for k in range(20)])
         Y = robot.regressor(q, *np.random.default_rng(0).normal(size=(2, 20, robot.nv)))[..., self._part] @ self._turn_into_frame
         rest = np.array([drive.smoothing_velocity if (drive := robot.drives.get(joint)) else 0.0 for joint in robot.joint_names])

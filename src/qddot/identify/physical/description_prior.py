@@ -23,7 +23,7 @@ import numpy as np
 from qddot.identify.physical.consistent import Consistent, consistent
 from qddot.identify.physical.identified import identified_robot, sound_prior
 from qddot.identify.physical.pseudo_inertia import BASIS, link_columns, pseudo_inertia
-from qddot.identify.regression.estimators import stacked
+from qddot.identify.regression.estimators import equations
 from qddot.thresholds import DESCRIPTION_ROUNDS, DESCRIPTION_WEIGHTS, INDEPENDENT, NO_EVIDENCE
 
 if TYPE_CHECKING:
@@ -66,8 +66,7 @@ class NearDescription:
 def near_description(fit: Fit, weights: dict[str, float] | None = None) -> NearDescription:
     """See `Fit.near_description`."""
     parameter_set, estimate = fit.parameter_set, fit.estimate
-    total = fit.factors.merged(range(len(fit.factors.R)))
-    X, y = stacked(fit.base, fit.factors.columns, total, estimate.sigma)
+    X, y = equations(fit.factors, estimate.sigma)
     known = estimate.std > 0
     ratio = float(np.median(estimate.std_classical[known] / estimate.std[known])) if known.any() else 1.0
     tempered = np.sqrt(INDEPENDENT) * min(ratio, 1.0)  # samples near in time are correlated, so they count less

@@ -159,6 +159,11 @@ def solve(base: Base, columns: list[np.ndarray], R: list[np.ndarray], sigma: np.
     return np.linalg.lstsq(X / scale, y, rcond=1e-12)[0] / scale
 
 
+def equations(factors: Factors, sigma: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The weighted triangles of a whole log as one system X theta = y, priors included."""
+    return stacked(factors.base, factors.columns, factors.merged(range(len(factors.R))), sigma)
+
+
 def stacked(base: Base, columns: list[np.ndarray], R: list[np.ndarray], sigma: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The weighted triangles as one system X theta = y, priors included."""
     A, b = base_prior(base)
@@ -184,6 +189,11 @@ def errors(columns: Sequence[np.ndarray], R: Sequence[np.ndarray], theta: np.nda
     return [r[:, -1] - r[:, :-1] @ theta[here] for here, r in zip(columns, R)]
 
 
+def squared_errors(columns: Sequence[np.ndarray], R: Sequence[np.ndarray], theta: np.ndarray) -> np.ndarray:
+    """Sum of squared residuals of each joint (nv,), (N m)^2."""
+    return np.array([np.sum(e**2) for e in errors(columns, R, theta)])
+
+
 def noise(columns: list[np.ndarray], R: list[np.ndarray], theta: np.ndarray, count: np.ndarray) -> np.ndarray:
     """Noise of each joint's torque (nv,): rms of its residuals, divided by the degrees of freedom instead of the samples."""
     left = np.array([np.linalg.norm(e) for e in errors(columns, R, theta)])
@@ -195,7 +205,7 @@ def noise(columns: list[np.ndarray], R: list[np.ndarray], theta: np.ndarray, cou
 def assessed(factors: Factors, method: str, theta: np.ndarray, sigma: np.ndarray) -> Estimate:
     """Add to parameters theta (r,) and noise sigma (nv,) the uncertainty, from the blocks."""
     base, columns, count = factors.base, factors.columns, factors.rows.sum(axis=0)
-    X, _ = stacked(base, columns, factors.merged(range(len(factors.R))), sigma)
+    X, _ = equations(factors, sigma)
     scale = column_lengths(X)
     _, s, Vt = np.linalg.svd(X / scale, full_matrices=False)
     s = np.maximum(s, 1e-14 * s[0])
@@ -269,8 +279,8 @@ def essential(factors: Factors, estimate: Estimate, *, rise: float = 0.01) -> tu
     >>> fewer < few < base.rank  # fewer explain as much, and still fewer nearly as much
     True
     """
-    base, columns = factors.base, factors.columns
-    X, y = stacked(base, columns, factors.merged(range(len(factors.R))), estimate.sigma)
+    base = factors.base
+    X, y = equations(factors, estimate.sigma)
     scale = column_lengths(X)
     X = X / scale
     kept = list(range(base.rank))

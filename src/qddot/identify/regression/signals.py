@@ -195,6 +195,11 @@ def stacked(lengths: Iterable[int]) -> tuple[slice, ...]:
     return tuple(slice(a, b) for a, b in pairwise(accumulate(lengths, initial=0)))
 
 
+def slopes(x: np.ndarray, signals: Signals) -> np.ndarray:
+    """Time derivative of a signal (N, n) along a prepared log, by differences within each segment."""
+    return np.concatenate([np.gradient(x[segment], 1 / signals.rate, axis=0) for segment in signals.segments])
+
+
 def smoothed(x: np.ndarray, low_pass: LowPass, segments: Iterable[slice]) -> np.ndarray:
     """Low-pass a signal (N, n), segment by segment; at their ends the kernel is cut off and scaled to sum 1."""
     ends, found = ((low_pass.half, low_pass.half), (0, 0)), []
