@@ -167,7 +167,7 @@ class Robot:
         self.__dict__ |= waiting().of(self)
         self.__dict__ |= {name: found for name, first in SECOND_NAMES.items() if (found := self.__dict__.get(first))}
 
-    # what it is -------------------------------------------------------------------------------------------------------
+    # description -------------------------------------------------------------------------------------------------------
 
     @property
     def name(self) -> str:
@@ -1258,7 +1258,7 @@ class Robot:
         """All configurations (solutions, nq) found that satisfy the constraints while the joints `hold` stay at q; nearest first.
 
         An arm that reaches a point with its elbow up or down, a linkage that closes in two ways: `assemblies(q)[1]` is the other
-        one. Joint limits are not looked at, but random starts are within them.
+        one. Joint limits are ignored, but random starts are within them.
 
         Args:
             q: one configuration (nq,), which need not satisfy the constraints.

@@ -102,6 +102,6 @@ def refuse_open_motions(constrained: ConstrainedRobot, q: np.ndarray, free: np.n
     rank = int((s > 1e-6 * s.max(initial=1)).sum(-1).max(initial=0))
     if rank < free.sum():
         raise InputError(
-            f"the constraints fix {rank} of {int(free.sum())} free motions, so there is no end of configurations: hold "
+            f"the constraints fix {rank} of {int(free.sum())} free motions, so there are infinitely many configurations: hold "
             f"{int(free.sum()) - rank} more of the joints by name, hold=[...]"
         )

@@ -300,6 +300,7 @@ def massless_tips(links: Sequence[Link], joints: Sequence[Joint]) -> list[Link]:
 
 
 def _has_inertia(link: Link) -> bool:
+    """True if a link has a mass or a moment of inertia, or symbols for them."""
     if link.inertia is None:
         return False
     numbers = (link.inertia.mass, *(x for row in link.inertia.tensor for x in row))

@@ -123,6 +123,8 @@ class Coordinates(NamedTuple):
 
 
 class Mechanism(NamedTuple):
+    """The moving bodies of a robot, its frames (name -> body and pose on it), and its coordinates."""
+
     bodies: tuple[Body, ...]
     frames: dict[str, tuple[int, Transform]]
     coordinates: tuple[Coordinates, ...]

@@ -108,6 +108,7 @@ def sampled(law: Any, given: Any) -> Any:
 
 
 def checked(name: str, x: Any, size: int) -> np.ndarray:
+    """Return the result of a law as an array. Raises InputError: not (..., size) finite numbers."""
     x = np.asarray(x, float)
     if x.shape[-1:] != (size,) or not np.isfinite(x).all():
         raise InputError(f"{name} gave {x}: (..., {size}) finite numbers are needed")
