@@ -8,7 +8,21 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 
-from qddot.compile.direct_table import ARGUMENTS, WAY_KERNEL, WAY_LOOP, at, counted, counter, field, function, put, row, word
+from qddot.compile import entry_ir
+from qddot.compile.direct_table import (
+    ARGUMENTS,
+    WAY_KERNEL,
+    WAY_LOOP,
+    WAY_TASK,
+    at,
+    counted,
+    counter,
+    field,
+    function,
+    put,
+    row,
+    word,
+)
 from qddot.compile.layout import BYTES, DATA, DESCR, DIMENSIONS, DOUBLE, FLAGS, ITEMS, NDIM, SIZE, STRIDES, TYPE, WELL_BEHAVED
 from qddot.compile.peaks import INFINITE_BITS, LARGEST, MAGNITUDE
 from qddot.model.configuration import QUATERNION_TOLERANCE
@@ -36,27 +50,25 @@ def module() -> Iterator[str]:
     yield from answer()
     yield from many_states()
     yield from direct()
+    for inputs in range(1, entry_ir.MOST + 1):
+        yield from entry_ir.entry(inputs)
 
 
 def beyond() -> Iterator[str]:
     """`beyond(x, n, limit)`: is a magnitude, compared by its bits, as large as the limit? 8 at a time."""
-    yield "declare i64 @llvm.vector.reduce.umax.v8i64(<8 x i64>)"
-    yield "define internal i1 @beyond(ptr %x, i64 %n, i64 %limit) nounwind {\nentry:\n%many = and i64 %n, -8"
-    yield "%some = icmp ne i64 %many, 0\nbr i1 %some, label %wide, label %rest\nwide:"
-    yield "%k = phi i64 [ 0, %entry ], [ %k1, %wide ]\n%top = phi <8 x i64> [ zeroinitializer, %entry ], [ %higher, %wide ]"
-    yield "%p = getelementptr i64, ptr %x, i64 %k\n%bits = load <8 x i64>, ptr %p, align 8"
-    yield f"%size = and <8 x i64> %bits, splat (i64 {MAGNITUDE})\n%more = icmp ugt <8 x i64> %size, %top"
-    yield "%higher = select <8 x i1> %more, <8 x i64> %size, <8 x i64> %top"
-    yield "%k1 = add i64 %k, 8\n%on = icmp slt i64 %k1, %many\nbr i1 %on, label %wide, label %reduce"
-    yield "reduce:\n%most = call i64 @llvm.vector.reduce.umax.v8i64(<8 x i64> %higher)\nbr label %rest"
-    yield "rest:\n%so_far = phi i64 [ 0, %entry ], [ %most, %reduce ]\n%left = icmp slt i64 %many, %n"
-    yield "br i1 %left, label %one, label %judge\none:\n%j = phi i64 [ %many, %rest ], [ %j1, %one ]"
-    yield "%high = phi i64 [ %so_far, %rest ], [ %high1, %one ]"
-    yield f"%q = getelementptr i64, ptr %x, i64 %j\n%b = load i64, ptr %q\n%s = and i64 %b, {MAGNITUDE}"
-    yield "%m = icmp ugt i64 %s, %high"
-    yield "%high1 = select i1 %m, i64 %s, i64 %high\n%j1 = add i64 %j, 1\n%next = icmp slt i64 %j1, %n"
-    yield "br i1 %next, label %one, label %judge\njudge:\n%all = phi i64 [ %so_far, %rest ], [ %high1, %one ]"
-    yield "%far = icmp uge i64 %all, %limit\nret i1 %far\n}"
+    yield "declare <8 x i64> @llvm.masked.load.v8i64.p0(ptr, <8 x i1>, <8 x i64>)"
+    yield "define internal i1 @beyond(ptr %x, i64 %n, i64 %limit) nounwind {\nentry:"
+    for value in ("n", "limit"):
+        yield f"%one_{value} = insertelement <8 x i64> poison, i64 %{value}, i64 0"
+        yield f"%all_{value} = shufflevector <8 x i64> %one_{value}, <8 x i64> poison, <8 x i32> zeroinitializer"
+    yield f"br label %next\nnext:\n%places = phi <8 x i64> [ <{', '.join(f'i64 {k}' for k in range(8))}>, %entry ], [ %on, %next ]"
+    yield "%k = phi i64 [ 0, %entry ], [ %k1, %next ]\n%so_far = phi <8 x i1> [ zeroinitializer, %entry ], [ %further, %next ]"
+    yield "%there = icmp slt <8 x i64> %places, %all_n\n%p = getelementptr i64, ptr %x, i64 %k"
+    yield "%bits = call <8 x i64> @llvm.masked.load.v8i64.p0(ptr align 8 %p, <8 x i1> %there, <8 x i64> zeroinitializer)"
+    yield f"%size = and <8 x i64> %bits, splat (i64 {MAGNITUDE})\n%far = icmp sge <8 x i64> %size, %all_limit"
+    yield "%further = or <8 x i1> %so_far, %far\n%on = add <8 x i64> %places, splat (i64 8)\n%k1 = add i64 %k, 8"
+    yield "%more = icmp slt i64 %k1, %n\nbr i1 %more, label %next, label %judge"
+    yield "judge:\n%found = bitcast <8 x i1> %further to i8\n%any = icmp ne i8 %found, 0\nret i1 %any\n}"
 
 
 def not_positive() -> Iterator[str]:
@@ -245,9 +257,10 @@ def answer() -> Iterator[str]:
 
 
 def many_states() -> Iterator[str]:
-    """`many_states(table, kernel, loop, arrays, steps, count)`: fill the outputs state by state, or by the loop if there is one;
-    true where something is wrong. Steps of inputs, in bytes, are there; those of outputs are put behind them."""
-    yield "define internal i1 @many_states(ptr %table, ptr %kernel, ptr %loop, ptr %arrays, ptr %steps, i64 %count) nounwind {"
+    """`many_states(table, kernel, loop, task, arrays, steps, count)`: fill the outputs state by state, or by the loop if there is
+    one; true where something is wrong. Steps of inputs, in bytes, are there; those of outputs are put behind them."""
+    yield "define internal i1 @many_states(ptr %table, ptr %kernel, ptr %loop, ptr %task, ptr %arrays, ptr %steps, i64 %count)"
+    yield "nounwind {"
     yield (counter("o", "i", "d", "k", "j") + "\n" + word("%inputs", "inputs") + "\n" + word("%outputs", "outputs"))
     yield "%n = add i64 %inputs, %outputs\n%core = alloca i64\nstore i64 %n, ptr %core"
     yield from counted(
@@ -266,7 +279,7 @@ def many_states() -> Iterator[str]:
     yield "together:\n%dimensions = alloca i64\nstore i64 %count, ptr %dimensions\n" + word("%release", "release")
     yield function("%clear", "clear_flags") + "\n" + function("%flags_of", "get_flags")
     yield "%long = icmp sge i64 %count, %release\nbr i1 %long, label %apart, label %at_once"
-    run = "call void %clear()\ncall void %loop(ptr %arrays, ptr %dimensions, ptr %steps, ptr %kernel)\n{} = call i32 %flags_of()"
+    run = "call void %clear()\ncall void %loop(ptr %arrays, ptr %dimensions, ptr %steps, ptr %task)\n{} = call i32 %flags_of()"
     yield "at_once:\n" + run.format("%flags0") + "\nbr label %judged\napart:\n" + function("%save", "save")
     yield function("%restore", "restore") + "\n%thread = call ptr %save()\n" + run.format("%flags1")
     yield "call void %restore(ptr %thread)\nbr label %judged"
@@ -328,6 +341,8 @@ def direct() -> Iterator[str]:
         + row("%kernel", "way", "%w", WAY_KERNEL, "ptr")
         + "\n"
         + row("%loop", "way", "%w", WAY_LOOP, "ptr")
+        + "\n"
+        + row("%task", "way", "%w", WAY_TASK, "ptr")
     )
     # which arrays: all of one state, or of one batch
     yield "%first = load ptr, ptr %args\n" + field("%kind", "%first", TYPE, "ptr") + "\n" + function("%array_type", "array_type")
@@ -378,7 +393,7 @@ def direct() -> Iterator[str]:
     yield "br i1 %failed, label %out_of_memory, label %compute\nout_of_memory:\ncall void @free(ptr %mine)\nret ptr null"
     yield "compute:\n%one = icmp eq i64 %batch_rank, 0\nbr i1 %one, label %single, label %many"
     yield "single:\n%wrong1 = call i1 @one_state(ptr %table, ptr %kernel, ptr %arrays)\nbr label %computed"
-    arguments = "ptr %table, ptr %kernel, ptr %use, ptr %arrays, ptr %steps, i64 %count"
+    arguments = "ptr %table, ptr %kernel, ptr %use, ptr %task, ptr %arrays, ptr %steps, i64 %count"
     yield f"many:\n%wrong2 = call i1 @many_states({arguments})\nbr label %computed"
     yield "computed:\n%wrong = phi i1 [ %wrong1, %single ], [ %wrong2, %many ]\ncall void @free(ptr %mine)"
     yield "br i1 %wrong, label %lost, label %done\ndone:\n%result = call ptr @answer(ptr %table, ptr %outs)\nret ptr %result"

@@ -10,12 +10,13 @@ WORDS = (
     "q", "worth_loop", "most", "release", "out", "tuple_type",
 )  # fmt: skip
 WORD = {name: k for k, name in enumerate(WORDS)}
-ROWS = {"input": (6, 2), "output": (4, 5), "option": (4, 1), "quaternion": (8, 1), "way": (16, 6)}
-"""How many there can be, and words of each: size, limit; size, rank, shape; a name; where it begins; options, kernel, loop."""
+ROWS = {"input": (6, 2), "output": (4, 5), "option": (4, 1), "quaternion": (8, 1), "way": (16, 7)}
+"""How many there can be, and words of each: size, limit; size, rank, shape; a name; where it begins; options, kernel, loop and its
+task."""
 
 PLACE = {name: len(WORDS) + sum(n * m for n, m in list(ROWS.values())[:k]) for k, name in enumerate(ROWS)}
 TABLE = len(WORDS) + sum(n * m for n, m in ROWS.values())
-WAY_KERNEL, WAY_LOOP = 4, 5
+WAY_KERNEL, WAY_LOOP, WAY_TASK = 4, 5, 6
 
 ARGUMENTS = 12
 """Pointers that every kernel gets; those beyond its own it never sees."""

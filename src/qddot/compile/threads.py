@@ -28,7 +28,7 @@ TILES = 8
 SMALLEST = 64
 """States of a tile."""
 
-WORDS = ("loop", "single", "clear_flags", "get_flags", "arrays", "count", "tile", "next", "flags")
+WORDS = ("loop", "task", "clear_flags", "get_flags", "arrays", "count", "tile", "next", "flags")
 """Of a job, before its arrays and steps."""
 
 ARRAYS, STEPS = len(WORDS), len(WORDS) + 32
@@ -116,16 +116,19 @@ def run_sliced(
 
 def run_tiled(
     loop: int,
-    single: int,
+    task: int,
     arrays: Sequence[np.ndarray],
     ranks: Sequence[int],
     batch: tuple[int, ...],
     threads: int,
     together: int = SMALLEST,
 ) -> bool:
-    """Run a loop over states on inputs and outputs; False, and nothing is done, where their steps through the batch are not equal.
-    `together`: as many states as belong into one tile at least, where there are enough for two tiles a thread. Raises
-    FloatingPointError: as NumPy does, for flags of the processor."""
+    """Run a loop over states, with its task, on inputs and outputs; False, and nothing is done, where their steps through the batch
+    are not equal. `together`: as many states as belong into one tile at least, where there are enough for two tiles a thread.
+
+    Raises:
+        FloatingPointError: as NumPy does, for flags of the processor.
+    """
     steps = [step_of(a, rank, batch) for a, rank in zip(arrays, ranks)]
     if None in steps or len(arrays) > STEPS - ARRAYS:
         return False
@@ -135,7 +138,7 @@ def run_tiled(
     job = np.zeros(STEPS + len(arrays) + sum(ranks), np.int64)
     least = together if 2 * together * threads <= count else SMALLEST
     tile = max(-(-count // (TILES * threads) // SMALLEST), -(-least // SMALLEST)) * SMALLEST
-    job[: len(WORDS)] = loop, single, api[layout.CLEAR_FLAGS], api[layout.GET_FLAGS], len(arrays), count, tile, 0, 0
+    job[: len(WORDS)] = loop, task, api[layout.CLEAR_FLAGS], api[layout.GET_FLAGS], len(arrays), count, tile, 0, 0
     job[ARRAYS : ARRAYS + len(arrays)] = [a.ctypes.data for a in arrays]
     job[STEPS:] = [*steps, *(stride for a, rank in zip(arrays, ranks) for stride in a.strides[a.ndim - rank :])]  # type: ignore[list-item]
     take, place, futures = tiles(), job.ctypes.data, []
@@ -207,6 +210,6 @@ def tiles_ir() -> Iterator[str]:
     yield "%i1 = add i64 %i, 1\n%more = icmp slt i64 %i1, %arrays\nbr i1 %more, label %place, label %run"
     yield "run:\n%left = sub i64 %count, %start\n%last = icmp slt i64 %left, %tile\n%n = select i1 %last, i64 %left, i64 %tile"
     yield "store i64 %n, ptr %dimensions\ncall void %clear_flags()"
-    yield "call void %loop(ptr %here, ptr %dimensions, ptr %steps, ptr %single)\n%raised = call i32 %get_flags()"
+    yield "call void %loop(ptr %here, ptr %dimensions, ptr %steps, ptr %task)\n%raised = call i32 %get_flags()"
     yield "%wide = zext i32 %raised to i64\n%before = atomicrmw or ptr %flags_p, i64 %wide monotonic\nbr label %take"
     yield "done:\nret void\n}"
