@@ -12,7 +12,7 @@ from qddot.compile.direct_table import PLACE, ROWS, at, field, function, word
 from qddot.compile.layout import BYTES, DATA, DESCR, DIMENSIONS, DOUBLE, ITEMS, NDIM, STRIDES, TYPE
 from qddot.compile.peaks import INFINITE_BITS, LARGEST
 
-MOST = 4
+MOST = 3
 """Inputs of a method that has such an entry."""
 
 

@@ -52,13 +52,12 @@ several joints at once.
 
 from __future__ import annotations
 
-import difflib
 import warnings
 from collections.abc import Sequence
 from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
-from qddot.errors import ModelError, ModelFormatError, ModelReferenceError, ModelStructureError, near_matches
+from qddot.errors import ModelError, ModelFormatError, ModelReferenceError, ModelStructureError, close_matches, near_matches
 from qddot.formats.builder import AXES, Builder
 from qddot.formats.dh import CONVENTION_FIX, CONVENTIONS, DHRow, dh_model
 from qddot.formats.document import Node, parse_document
@@ -207,7 +206,7 @@ def _form(root: Node) -> tuple[str, Node]:
         rule = f"{' and '.join(forms)} exclude each other" if forms else "no robot in it"
         place, fix = (long[forms[1]].place if forms else root.place), f"give one of {', '.join(FORMS)}"
         for key in () if forms else long:
-            if close := difflib.get_close_matches(key.lower(), FORMS, n=1, cutoff=0.5):
+            if close := close_matches(key.lower(), FORMS, n=1, cutoff=0.5):
                 place, fix = long[key].place, f"{fix}; did you mean {close[0]!r} by {key!r}?"
                 break
         raise ModelFormatError(rule, place=place, fix=fix)

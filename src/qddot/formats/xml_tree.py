@@ -6,22 +6,19 @@ and with it every entity, is refused. Size is bounded before anything is built f
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Collection, Iterator
-from pathlib import Path
 from xml.parsers import expat
 
 from qddot.errors import (
     ModelError,
-    ModelFormatError,
     ModelLimitError,
     ModelSecurityError,
     ModelSyntaxError,
     ModelValueError,
+    close_matches,
     near_matches,
 )
-from qddot.files import DESCRIPTION_BYTES, NotAFileError, TooLargeError, read_whole
 from qddot.model.check import MAX_NAME, warn
 from qddot.place import Place
 
@@ -148,21 +145,10 @@ class Element:
         """Where others put attributes of their own, only what looks like a known one that is absent: warn."""
         absent = [name for name in known if name not in self.attributes]
         for attribute in self.attributes:
-            close = difflib.get_close_matches(attribute.lower(), absent, n=1, cutoff=0.7) if attribute not in known else ()
+            close = close_matches(attribute.lower(), absent, n=1, cutoff=0.7) if attribute not in known else ()
             if close:
                 rule = f"unknown attribute {attribute!r} is ignored"
                 warn(rule, place=self.place, element=self.path, fix=f"did you mean {close[0]!r}?")
-
-
-def read_bytes(path: str | Path) -> bytes:
-    """The content of a description. Raises OSError: it cannot be read; ModelFormatError: not a regular file, but a FIFO or a
-    device; ModelLimitError: it is larger than any description."""
-    try:
-        return read_whole(path, DESCRIPTION_BYTES)
-    except NotAFileError as error:
-        raise ModelFormatError(str(error), place=Place(str(path)), fix="give the path of a file") from None
-    except TooLargeError as error:
-        raise ModelLimitError(str(error), place=Place(str(path))) from None
 
 
 def parse_xml(data: bytes, file: str, limits: dict[str, int] | None = None, *, text: bool = False) -> Element:
