@@ -354,21 +354,16 @@ def describe(
     return f"{message} ({fix})" if fix else message
 
 
-def close_matches(name: str, known: Iterable[str], n: int, cutoff: float) -> list[str]:
-    """The known names that are most like this one, at most n."""
-    import difflib  # only where something is wrong
-
-    return difflib.get_close_matches(name, known, n=n, cutoff=cutoff)
-
-
 def near_matches(name: str, known: Iterable[str]) -> str:
     """`did you mean 'tool0'?`, or the names there are, for the end of an error message."""
+    import difflib  # only where something is wrong
+
     names = list(known)
     plain = name.lower()
     within = [
         known for known in names if len(plain) > 2 and (plain in known.lower() or (len(known) > 3 and known.lower() in plain))
     ]
-    close = list(dict.fromkeys([*close_matches(name, names, n=3, cutoff=0.5), *within]))[:4]
+    close = list(dict.fromkeys([*difflib.get_close_matches(name, names, n=3, cutoff=0.5), *within]))[:4]
     if close:
         return "did you mean " + " or ".join(repr(c) for c in close) + "?"
     if not names:

@@ -4,9 +4,8 @@ knows them.
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable, Mapping
-
-from qddot.errors import close_matches
 
 ROBOT = {
     "Robotics Toolbox": {
@@ -225,6 +224,6 @@ def no_such_name(name: str, owner: str, known: Iterable[str]) -> AttributeError:
             prefix = "" if owner == "Robot" else "qddot."
             return AttributeError(f"{owner} has no {name!r}: {whose} is `{prefix}{here}` here", name=name)
     public = [x for x in known if not x.startswith("_")]
-    close = close_matches(name, public, n=3, cutoff=0.6) if not name.startswith("_") else []
+    close = difflib.get_close_matches(name, public, n=3, cutoff=0.6) if not name.startswith("_") else []
     hint = f": did you mean {' or '.join(map(repr, close))}?" if close else ""
     return AttributeError(f"{owner} has no attribute {name!r}{hint}", name=name)

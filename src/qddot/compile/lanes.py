@@ -41,7 +41,7 @@ class Lanes:
 
     @cached_property
     def tag(self) -> str:
-        """What names of shared code end with: it is another without fused multiply-add."""
+        """Ending of the names of shared code, which is another without fused multiply-add."""
         return self.suffix if self.fma else f"{self.suffix}.plain"
 
     @cached_property

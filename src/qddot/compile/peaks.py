@@ -64,7 +64,7 @@ def begin(lanes: Lanes) -> Iterable[str]:
 
 
 def declarations(lanes: Lanes) -> Iterable[str]:
-    """What a loop over vectors calls."""
+    """Declarations of the functions that a loop over vectors calls."""
     I = f"i{lanes.bits}"
     yield f"declare {lanes.integer} @llvm.umax.v{lanes.width}{I}({lanes.integer}, {lanes.integer})"
     yield f"declare {I} @llvm.vector.reduce.umax.v{lanes.width}{I}({lanes.integer})"

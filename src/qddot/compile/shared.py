@@ -21,7 +21,7 @@ def names(lanes: Lanes) -> list[str]:
 
 
 def declarations(lanes: Lanes) -> list[str]:
-    """The same in the module of a kernel."""
+    """Declarations of these functions, for the module of a kernel."""
     kinds = ("ptr noalias, ptr noalias, i64", "ptr, ptr, ptr, ptr", "")
     return [f"declare void {name}({kind}) nounwind" for name, kind in zip(names(lanes), kinds, strict=True)]
 

@@ -57,7 +57,7 @@ from collections.abc import Sequence
 from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
-from qddot.errors import ModelError, ModelFormatError, ModelReferenceError, ModelStructureError, close_matches, near_matches
+from qddot.errors import ModelError, ModelFormatError, ModelReferenceError, ModelStructureError, near_matches
 from qddot.formats.builder import AXES, Builder
 from qddot.formats.dh import CONVENTION_FIX, CONVENTIONS, DHRow, dh_model
 from qddot.formats.document import Node, parse_document
@@ -205,8 +205,10 @@ def _form(root: Node) -> tuple[str, Node]:
     if len(forms) != 1:
         rule = f"{' and '.join(forms)} exclude each other" if forms else "no robot in it"
         place, fix = (long[forms[1]].place if forms else root.place), f"give one of {', '.join(FORMS)}"
+        import difflib  # only where something is wrong
+
         for key in () if forms else long:
-            if close := close_matches(key.lower(), FORMS, n=1, cutoff=0.5):
+            if close := difflib.get_close_matches(key.lower(), FORMS, n=1, cutoff=0.5):
                 place, fix = long[key].place, f"{fix}; did you mean {close[0]!r} by {key!r}?"
                 break
         raise ModelFormatError(rule, place=place, fix=fix)

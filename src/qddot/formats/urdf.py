@@ -8,6 +8,7 @@ attribute of `<limit>`, `qddot_unlimited`, which names the limits that are infin
 
 from __future__ import annotations
 
+import difflib
 import math
 import sys
 import warnings
@@ -17,7 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from qddot.errors import ModelFormatError, ModelSecurityError, ModelStructureError, ModelWarning, close_matches, near_matches
+from qddot.errors import ModelFormatError, ModelSecurityError, ModelStructureError, ModelWarning, near_matches
 from qddot.formats.mesh_paths import check_mesh_paths
 from qddot.formats.reach import Reach, Refused
 from qddot.formats.subject import Subject
@@ -137,7 +138,7 @@ def _check_places(root: Element) -> None:
                 warn(rule, place=child.place, element=child.path, fix=f"write <{child.tag.partition(':')[2]}> if URDF is meant")
             elif child.tag in structural:
                 warn(f"<{child.tag}> has no meaning in <{parent.tag}> and is ignored", place=child.place, element=child.path)
-            elif close := close_matches(child.tag.lower(), BELONG[parent.tag], n=1, cutoff=0.6):
+            elif close := difflib.get_close_matches(child.tag.lower(), BELONG[parent.tag], n=1, cutoff=0.6):
                 warn(
                     f"unknown element <{child.tag}> is ignored",
                     place=child.place,

@@ -6,6 +6,7 @@ and with it every entity, is refused. Size is bounded before anything is built f
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Collection, Iterator
 from xml.parsers import expat
@@ -16,7 +17,6 @@ from qddot.errors import (
     ModelSecurityError,
     ModelSyntaxError,
     ModelValueError,
-    close_matches,
     near_matches,
 )
 from qddot.model.check import MAX_NAME, warn
@@ -145,7 +145,7 @@ class Element:
         """Where others put attributes of their own, only what looks like a known one that is absent: warn."""
         absent = [name for name in known if name not in self.attributes]
         for attribute in self.attributes:
-            close = close_matches(attribute.lower(), absent, n=1, cutoff=0.7) if attribute not in known else ()
+            close = difflib.get_close_matches(attribute.lower(), absent, n=1, cutoff=0.7) if attribute not in known else ()
             if close:
                 rule = f"unknown attribute {attribute!r} is ignored"
                 warn(rule, place=self.place, element=self.path, fix=f"did you mean {close[0]!r}?")
