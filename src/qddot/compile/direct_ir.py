@@ -24,7 +24,7 @@ from qddot.compile.direct_table import (
     word,
 )
 from qddot.compile.layout import BYTES, DATA, DESCR, DIMENSIONS, DOUBLE, FLAGS, ITEMS, NDIM, SIZE, STRIDES, TYPE, WELL_BEHAVED
-from qddot.compile.peaks import INFINITE_BITS, LARGEST, MAGNITUDE
+from qddot.compile.peaks import INFINITE_BITS, LARGEST
 from qddot.model.configuration import QUATERNION_TOLERANCE
 
 BAD_FLAGS = 1 | 2 | 8
@@ -38,9 +38,7 @@ FEW = 8
 def module() -> Iterator[str]:
     yield "declare ptr @malloc(i64)\ndeclare void @free(ptr)\ndeclare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"
     yield "declare double @llvm.sqrt.f64(double)\ndeclare double @llvm.fabs.f64(double)"
-    yield from beyond()
-    yield from not_positive()
-    yield from data_of()
+    yield from entry_ir.looks()
     yield from unit()
     yield from one_state()
     yield from given_output()
@@ -52,56 +50,6 @@ def module() -> Iterator[str]:
     yield from direct()
     for inputs in range(1, entry_ir.MOST + 1):
         yield from entry_ir.entry(inputs)
-
-
-def beyond() -> Iterator[str]:
-    """`beyond(x, n, limit)`: is a magnitude, compared by its bits, as large as the limit? 8 at a time."""
-    yield "declare <8 x i64> @llvm.masked.load.v8i64.p0(ptr, <8 x i1>, <8 x i64>)"
-    yield "define internal i1 @beyond(ptr %x, i64 %n, i64 %limit) nounwind {\nentry:"
-    for value in ("n", "limit"):
-        yield f"%one_{value} = insertelement <8 x i64> poison, i64 %{value}, i64 0"
-        yield f"%all_{value} = shufflevector <8 x i64> %one_{value}, <8 x i64> poison, <8 x i32> zeroinitializer"
-    yield f"br label %next\nnext:\n%places = phi <8 x i64> [ <{', '.join(f'i64 {k}' for k in range(8))}>, %entry ], [ %on, %next ]"
-    yield "%k = phi i64 [ 0, %entry ], [ %k1, %next ]\n%so_far = phi <8 x i1> [ zeroinitializer, %entry ], [ %further, %next ]"
-    yield "%there = icmp slt <8 x i64> %places, %all_n\n%p = getelementptr i64, ptr %x, i64 %k"
-    yield "%bits = call <8 x i64> @llvm.masked.load.v8i64.p0(ptr align 8 %p, <8 x i1> %there, <8 x i64> zeroinitializer)"
-    yield f"%size = and <8 x i64> %bits, splat (i64 {MAGNITUDE})\n%far = icmp sge <8 x i64> %size, %all_limit"
-    yield "%further = or <8 x i1> %so_far, %far\n%on = add <8 x i64> %places, splat (i64 8)\n%k1 = add i64 %k, 8"
-    yield "%more = icmp slt i64 %k1, %n\nbr i1 %more, label %next, label %judge"
-    yield "judge:\n%found = bitcast <8 x i1> %further to i8\n%any = icmp ne i8 %found, 0\nret i1 %any\n}"
-
-
-def not_positive() -> Iterator[str]:
-    yield "define internal i1 @not_positive(ptr %x, i64 %n) nounwind {"
-    yield counter("k")
-    body = ["%p = getelementptr double, ptr %x, i64 %k\n%v = load double, ptr %p\n%low = fcmp ule double %v, 0.0"]
-    yield from counted("k", "%n", [*body, "br i1 %low, label %bad, label %fine\nfine:"])
-    yield "ret i1 false\nbad:\nret i1 true\n}"
-
-
-def data_of() -> Iterator[str]:
-    """`data_of(a, table, rank, count, size)`: the numbers of an aligned float64 array (size,), or (count, size) with contiguous
-    rows; null of anything else."""
-    yield "define internal ptr @data_of(ptr %a, ptr %table, i32 %rank, i64 %count, i64 %size) nounwind {"
-    yield field("%type", "%a", TYPE, "ptr") + "\n" + function("%array_type", "array_type")
-    yield "%is = icmp eq ptr %type, %array_type\nbr i1 %is, label %array, label %no\narray:"
-    yield field("%nd", "%a", NDIM, "i32") + "\n" + field("%descr", "%a", DESCR, "ptr") + "\n" + function("%float64", "float64")
-    yield "%same = icmp eq i32 %nd, %rank\n%real = icmp eq ptr %descr, %float64\n%both = and i1 %same, %real"
-    yield "br i1 %both, label %shaped, label %no\nshaped:"
-    yield (
-        field("%dims", "%a", DIMENSIONS, "ptr")
-        + "\n"
-        + field("%steps", "%a", STRIDES, "ptr")
-        + "\n"
-        + field("%data", "%a", DATA, "ptr")
-    )
-    yield "%last_32 = sub i32 %rank, 1\n%last = zext i32 %last_32 to i64"
-    yield at("%columns", "%dims", "%last", "i64") + "\n" + at("%step", "%steps", "%last", "i64") + "\n%rows = load i64, ptr %dims"
-    yield "%fits = icmp eq i64 %columns, %size\n%dense = icmp eq i64 %step, 8"
-    yield "%place = ptrtoint ptr %data to i64\n%odd = and i64 %place, 7\n%even = icmp eq i64 %odd, 0"
-    yield "%one = icmp eq i32 %rank, 1\n%as_many = icmp eq i64 %rows, %count\n%counts = or i1 %one, %as_many"
-    yield "%f = and i1 %fits, %dense\n%g = and i1 %even, %counts\n%good = and i1 %f, %g"
-    yield "%found = select i1 %good, ptr %data, ptr null\nret ptr %found\nno:\nret ptr null\n}"
 
 
 def unit() -> Iterator[str]:
