@@ -1,9 +1,10 @@
-"""One state at the least cost: functions that CPython calls directly, in front of the checked path.
+"""Direct entries for one state: functions in machine code that CPython calls directly, in front of the checked methods.
 
 A call with contiguous float64 vectors of the right length and finite numbers runs the kernel at once and returns a new array.
-Anything else (a batch, a name of a frame) goes to `direct`, and from there what is unusual (a list, a NaN, a singular state) to the
-ordinary method, which does it or says why not. The code is LLVM IR against the layout of CPython's and NumPy's public structures
-(`layout`), which is verified at start-up; where it differs there is no fast path, a warning says so, and nothing else changes.
+Anything else (a batch, a frame's name) goes to `direct`, and from there unusual calls (a list, a NaN, a singular state) go to the
+ordinary method, which computes them or raises the error. The code is LLVM IR for the layout of CPython's and NumPy's public
+structures (`layout`), which is verified first; if it differs, there are no direct entries, a warning is given, and nothing else
+changes.
 """
 
 from __future__ import annotations
@@ -38,9 +39,9 @@ def fast_entry(name: str, table: Direct, fallback: Callable, doc: str) -> Callab
 
 
 def admit(entry: Callable, kind: type, function: Callable) -> None:
-    """Let a direct entry hand calls whose first argument is of this type to a function, which returns None where it cannot answer.
+    """Let a direct entry pass calls whose first argument is of this type to a function, which returns None if it cannot answer.
 
-    Whoever made the entry keeps type and function alive as long as its ordinary method.
+    The caller keeps type and function alive as long as the entry's ordinary method.
     """
     table = id(entry.__self__[1]) + BYTES  # type: ignore[attr-defined]
     for place, address in ((GUEST_FUNCTION, id(function)), (GUEST, id(kind))):
@@ -50,7 +51,8 @@ def admit(entry: Callable, kind: type, function: Callable) -> None:
 def bound_entry(
     program: Program, single: Code, computer: Computer, fallback: Callable, arrays: Sequence[np.ndarray], result: object
 ) -> Callable | None:
-    """A builtin without arguments that runs the kernel on fixed arrays, outputs after inputs, and returns `result`."""
+    """Return a builtin without arguments that runs the kernel on fixed arrays, outputs after inputs, and returns `result`; None if
+    there are no direct entries here, or arrays are too large for one."""
     if not layout.has_direct_entry() or max(x.size for x in (*program.inputs, *program.outputs)) > LARGEST:
         return None
     margins = [x.size for x in program.margins]
@@ -62,13 +64,13 @@ def bound_entry(
 
 
 def made(name: str, code: Code, fallback: Callable, table: bytes, flags: int, doc: str, owned: Any) -> Callable:
-    """A Python function object around machine code, which reads the table."""
+    """Return a Python function around machine code that reads the table."""
     definition = MethodDef(name.encode(), code.loop, flags, doc.encode())
     return builtin(definition, holder(name)((fallback, table, definition, code, [owned])))
 
 
 def functions_and_types() -> list[int]:
-    """Addresses of what the code calls and compares with, in the order of the places above."""
+    """Return the addresses of the functions and types that the code uses, in the order of the indices above."""
     python = [layout.function_address(name) for name in ("PyObject_Vectorcall", "Py_IncRef", "Py_DecRef")]
     api = layout.array_api()
     return [*python, api[layout.ARRAY_TYPE], api[layout.ARRAY_NEW], id(np.dtype(np.float64))]
@@ -78,7 +80,7 @@ def functions_and_types() -> list[int]:
 
 
 def helpers(sizes: Sequence[int], margins: Sequence[int]) -> Iterable[str]:
-    """Tests on the numbers of vectors of these lengths, and on margins."""
+    """Define the tests on vectors of these lengths: `beyond<n>` (a magnitude is too large) and `not_positive<n>`."""
     for n in sorted({*sizes, *margins} - {0}):
         yield f"declare i1 @llvm.vector.reduce.or.v{n}i1(<{n} x i1>)"
     for n in sorted(set(sizes)):
@@ -97,7 +99,7 @@ def helpers(sizes: Sequence[int], margins: Sequence[int]) -> Iterable[str]:
 
 
 def bound(program: Program) -> Iterable[str]:
-    """`PyObject *entry(PyObject *self, PyObject *unused)`: the arrays stand in the table."""
+    """Define `PyObject *entry(PyObject *self, PyObject *unused)` for a bound quantity, whose arrays are in the table."""
     yield "define ptr @entry(ptr %self, ptr %unused) nounwind {\nbr label %start\nstart:"
     yield from table()
     for i in range(len(program.inputs) + len(program.outputs)):
@@ -117,13 +119,14 @@ def bound(program: Program) -> Iterable[str]:
 
 
 def table() -> Iterable[str]:
-    """%table from the second item of self, and the kernel."""
+    """Yield IR that loads %table, the second item of self, and %kernel."""
     yield f"%second = getelementptr i8, ptr %self, i64 {ITEMS + 8}\n%bytes = load ptr, ptr %second"
     yield f"%table = getelementptr i8, ptr %bytes, i64 {BYTES}"
     yield from word("%kernel", KERNEL)
 
 
 def word(name: str, place: int) -> Iterable[str]:
+    """Yield IR that loads a word of %table."""
     yield f"{name}_p = getelementptr ptr, ptr %table, i64 {place}\n{name} = load ptr, ptr {name}_p"
 
 
@@ -132,7 +135,7 @@ def field(name: str, thing: str, offset: int, kind: str) -> str:
 
 
 def fallback(args: str, nargs: str, kwnames: str, label: str) -> Iterable[str]:
-    """The ordinary method, with the same arguments."""
+    """Yield a call of the ordinary method with the same arguments."""
     yield f"{label}:\n%first = getelementptr i8, ptr %self, i64 {ITEMS}\n%method = load ptr, ptr %first"
     yield f"%slow_second = getelementptr i8, ptr %self, i64 {ITEMS + 8}\n%slow_bytes = load ptr, ptr %slow_second"
     yield f"%slow_table = getelementptr i8, ptr %slow_bytes, i64 {BYTES}\n%vectorcall = load ptr, ptr %slow_table"
