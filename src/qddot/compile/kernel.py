@@ -153,7 +153,7 @@ class Kernel:
         ranks, out_ranks = ([len(x.shape) for x in part] for part in (self.program.inputs, outputs))
         loop, task = self.loop() if ufunc is self.__dict__.get("ufunc") else self.watched_loop
         size = sum(x.size for x in outputs) * self.dtype.itemsize
-        together = SMALLEST + (LARGE // size if size >= WIDE else 0)  # so many bypass the caches
+        together = SMALLEST + (LARGE // size if size >= WIDE else 0)  # enough states for results to bypass the caches
         if not run_tiled(loop, task, (*arrays, *results), (*ranks, *out_ranks), batch, threads, together):
             run_sliced(ufunc, arrays, ranks, tuple(results), out_ranks, threads)
         return results[0] if len(results) == 1 else tuple(results)
