@@ -175,7 +175,7 @@ def test_a_solution_of_few_digits_is_polished_and_certified(drives: bool):
         more = np.zeros((len(R), 2))
         more[:, 1] = -r / 50
         R = np.hstack([R, more])
-    program = Problem.of(R, r, tuple(names), prior, np.eye(len(names)), np.zeros(len(names)), {}, 1e-3)
+    program = Problem(R, r, tuple(names), prior, np.eye(len(names)), np.zeros(len(names)), {}, 1e-3)
     _, seen, s, unseen = program.least_squares
     directions = np.hstack([seen / s, unseen])
     y, status = program.nearest(directions, len(s))

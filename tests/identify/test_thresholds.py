@@ -1,4 +1,4 @@
-"""Numbers that steer identification stand in one file, each with its unit and its reason."""
+"""The thresholds of identification are in one file, each with its unit and its reason."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ from qddot.identify.regression.base import Base, base_parameters
 from qddot.identify.regression.drive_terms import ARRAYS
 from qddot.identify.regression.parameter_set import ParameterSet
 from qddot.identify.regression.residuals import relative
-from qddot.identify.regression.signals import Signals, prepare
+from qddot.identify.regression.signals import Signals, prepare, slopes
 from qddot.logs.log import Log
 from qddot.model.drive import Drive
 from qddot.model.friction import ShaftFriction
@@ -156,7 +156,7 @@ def from_both(robot: Robot, motor: Signals, link: Signals, base: Base) -> Elasti
     std = np.sqrt(np.diagonal(covariance_by_blocks(rows, sigma)))
     gears, spread = (x[r + len(MOTOR) * n :].reshape(n, 3) for x in (theta, std))
     constants, missed = theta[r : r + len(MOTOR) * n], (relative(*errors(rows[::2], theta)), rigid(motor, base)[1])
-    return found_joints(robot, base, theta[:r], constants, gears[:, 0], spread[:, 0], gears[:, 1], missed)
+    return found_joints(robot, base, theta[:r], constants, (gears[:, 0], spread[:, 0], gears[:, 1]), missed)
 
 
 def from_motors(robot: Robot, motor: Signals, base: Base) -> ElasticJoints:
@@ -191,7 +191,7 @@ def from_motors(robot: Robot, motor: Signals, base: Base) -> ElasticJoints:
     K = 1 / np.where(sure, c, np.inf)
     constants = np.column_stack([rotors, theta[r:].reshape(n, -1)]).ravel()
     missed = relative(*errors(rows, theta)), rigid_error
-    return found_joints(robot, base, theta[:r], constants, K, np.where(sure, spread * K**2, np.inf), np.zeros(n), missed)
+    return found_joints(robot, base, theta[:r], constants, (K, np.where(sure, spread * K**2, np.inf), np.zeros(n)), missed)
 
 
 def motor_columns(motor: Signals, j: int) -> np.ndarray:
@@ -229,24 +229,16 @@ def wound_rows(
 
 def rates(motor: Signals, load: np.ndarray) -> Motion:
     """The load and its first and second derivative along the log."""
-    first, second = np.empty_like(load), np.empty_like(load)
-    for segment in motor.segments:
-        first[segment] = np.gradient(load[segment], 1 / motor.rate, axis=0, edge_order=2)
-        second[segment] = np.gradient(first[segment], 1 / motor.rate, axis=0, edge_order=2)
-    return load, first, second
+    first = slopes(load, motor, edge_order=2)
+    return load, first, slopes(first, motor, edge_order=2)
 
 
 def found_joints(
-    robot: Robot,
-    base: Base,
-    links: np.ndarray,
-    motors: np.ndarray,
-    K: np.ndarray,
-    std: np.ndarray,
-    damping: np.ndarray,
-    missed: tuple[float, float],
+    robot: Robot, base: Base, links: np.ndarray, motors: np.ndarray, gears: Sequence[np.ndarray], missed: tuple[float, float]
 ) -> ElasticJoints:
-    """Make the result; gears without a significant compliance count as stiff."""
+    """Make the result from parameters of links and motors, stiffness, its deviation and damping of the gears (nv,), and the errors
+    with and without elasticity. Gears without a significant compliance count as stiff."""
+    K, std, damping = gears
     names = [f"{joint}.{name}" for joint in robot.joint_names for name in MOTOR]
     sure = ELASTIC_SURE * std < K
     stiffness, spread = np.where(sure, K, np.inf), np.where(sure, std, np.inf)

@@ -194,11 +194,12 @@ class Fit:
     @cached_property
     def implausible(self) -> tuple[str, ...]:
         """Sentences about links of `robot` that no real arm has: much too heavy for their size, or with the mass far outside."""
-        return tuple(implausible(self._split, self.parameter_set.robot))
+        return tuple(implausible(self._identified[0], self.parameter_set.robot))
 
     @cached_property
-    def _split(self) -> Robot:
-        return identified_robot(self.parameter_set, self.consistent.parameters)[0]
+    def _identified(self) -> tuple[Robot, tuple[str, ...]]:
+        """The robot with consistent parameters, and the names of parameters that it cannot hold."""
+        return identified_robot(self.parameter_set, self.consistent.parameters)
 
     @cached_property
     def robot(self) -> Robot:
@@ -210,7 +211,7 @@ class Fit:
         doubts = [f"{sentence}: {split}" for sentence in self.implausible]
         for text in [*doubts, self.robot_doubt] if self.robot_doubt else doubts:
             warnings.warn(text, ModelWarning, stacklevel=stacklevel_outside())
-        return self._split
+        return self._identified[0]
 
     @property
     def robot_doubt(self) -> str:
@@ -230,17 +231,17 @@ class Fit:
             return f"it cannot hold {', '.join(self.left_out)}"
         return "the fit asks for links or drives that cannot exist"
 
-    @cached_property
+    @property
     def left_out(self) -> tuple[str, ...]:
         """Parameters that `robot` cannot hold: harmonics of a slider, friction by the load that no torque overcomes."""
-        return identified_robot(self.parameter_set, self.consistent.parameters)[1]
+        return self._identified[1]
 
     @cached_property
     def robot_error(self) -> tuple[float, float]:
         """|error| / |tau| of the torques of `robot`, filtered and raw, along the log kept for validation, or else the fit's own. It
         is larger than that of `predict` because of parameters that `robot` cannot hold, and of physical consistency."""
         log = self.judged
-        error = log.tau_raw - self._split.inverse_dynamics(log.q, log.qd, log.qdd)
+        error = log.tau_raw - self._identified[0].inverse_dynamics(log.q, log.qd, log.qdd)
         slow = self.parameter_set.rest_speeds  # rests are left out, as in the errors of the fit
         moving, filtered_moving = log.paces >= slow, log.kernel_paces >= slow
         filtered = relative(log.decimated(error)[filtered_moving], log.decimated(log.tau_raw)[filtered_moving])

@@ -111,7 +111,8 @@ def covariance_by_blocks(rows: list[np.ndarray], sigma: np.ndarray) -> np.ndarra
     blocks = [in_blocks(A) for A in every]
     G = [np.sum([gram(part[k], size) for part in blocks], axis=0) for k in range(TIME_BLOCKS)]
     total = np.sum(G, axis=0)
-    moved = np.array([solved(total - one) for one in G]) / size
+    others = (total - one for one in G)
+    moved = np.array([np.linalg.lstsq(one[:-1, :-1], one[:-1, -1], rcond=1e-12)[0] for one in others]) / size
     spread = moved - moved.mean(axis=0)
     return (TIME_BLOCKS - 1) / TIME_BLOCKS * spread.T @ spread
 
@@ -124,10 +125,6 @@ def in_blocks(A: np.ndarray) -> list[np.ndarray]:
 def gram(A: np.ndarray, size: np.ndarray) -> np.ndarray:
     A = A / np.append(size, 1.0)
     return A.T @ A
-
-
-def solved(G: np.ndarray) -> np.ndarray:
-    return np.linalg.lstsq(G[:-1, :-1], G[:-1, -1], rcond=1e-12)[0]
 
 
 def errors(rows: list[np.ndarray], theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

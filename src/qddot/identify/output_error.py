@@ -202,10 +202,8 @@ class Search:
             raise ConvergenceError(
                 f"the errors still fall after {OUTPUT_ERROR_ROUNDS} rounds: {listed(history[-1])} (begin again with what was found)"
             )
-        ends = {"before": history[0], "after": history[-1]}
-        return OutputError(
-            self.parameter_set, self.base, self.pi, deviations, w / (2 * np.pi), **ends, rounds=k, evaluations=simulations
-        )
+        first, last = history[0], history[-1]
+        return OutputError(self.parameter_set, self.base, self.pi, deviations, w / (2 * np.pi), first, last, k, simulations)
 
     def tuned(self, w: np.ndarray) -> np.ndarray:
         """The bandwidth of each joint, near w (nv,), with the smallest errors."""

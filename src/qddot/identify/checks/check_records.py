@@ -19,8 +19,7 @@ def disagreeing(estimate: Estimate, factors: Factors, ends: np.ndarray) -> list[
     parts = by_segment(factors, ends)
     if len(parts) < 2:
         return []
-    sizes = [len(one.R) for one in parts]
-    starts = np.cumsum([0, *sizes])
+    starts = np.cumsum([0, *(len(one.R) for one in parts)])
     found = []
     for k, one in enumerate(parts):
         rest = part(factors, [*range(starts[k]), *range(starts[k + 1], starts[-1])])

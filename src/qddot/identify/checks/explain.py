@@ -13,6 +13,7 @@ from qddot.identify.regression.bodies import body_inertias, with_parameters, wit
 from qddot.identify.regression.parameter_set import ParameterSet
 from qddot.model.drive import Drive
 from qddot.model.inertia import Inertia
+from qddot.model.spatial import upper
 from qddot.robot import Robot
 
 
@@ -24,7 +25,7 @@ def explanations(base: Base) -> dict[str, str]:
     parameter_set = base.parameter_set
     if any(name.endswith("_c") for name in parameter_set.names):
         known = about_centres(parameter_set)
-    elif all(name in parameter_set.names for name in inertial_names(parameter_set.robot)):
+    elif all(f"{body}.{kind}" in parameter_set.names for body in parameter_set.robot.body_names for kind in INERTIAL):
         known = about_standard(parameter_set.robot)
     else:
         known = {}
@@ -37,10 +38,6 @@ def in_numbers(name: str, parts: Mapping[str, float]) -> str:
         return f"the joint forces do not depend on {name}"
     sums = " + ".join(f"{k:.6g} times that of {other}" for other, k in parts.items())
     return f"in every motion the column of {name} is {sums}: only their combination shows"
-
-
-def inertial_names(robot: Robot) -> list[str]:
-    return [f"{body}.{kind}" for body in body_inertias(robot) for kind in INERTIAL]
 
 
 def about_standard(robot: Robot) -> dict[str, str]:
@@ -61,11 +58,8 @@ def about_centres(parameter_set: ParameterSet) -> dict[str, str]:
     links = {link.name: link for link in model.links}
     for body, ten in body_inertias(robot).items():
         whole = Inertia.from_ten_vector([float(x) for x in ten])
-        about = Inertia(whole.mass, whole.com, whole.tensor)
-        (xx, xy, xz), (_, yy, yz), (_, _, zz) = about.tensor
-        values = dict(zip(INERTIAL[4:], (xx, xy, xz, yy, yz, zz)))
-        moments = [letters.get(f"{body}.{kind}_c", value) for kind, value in values.items()]
-        links[body] = replace(links[body], inertia=Inertia(letters.get(f"{body}.m", about.mass), about.com, moments))
+        moments = [letters.get(f"{body}.{kind}_c", value) for kind, value in zip(INERTIAL[4:], upper(whole.tensor))]
+        links[body] = replace(links[body], inertia=Inertia(letters.get(f"{body}.m", whole.mass), whole.com, moments))
     symbolic = Robot(model.copy(links=list(links.values())))
     try:
         found = symbolic.equations().identifiability([str(s) for s in letters.values()])

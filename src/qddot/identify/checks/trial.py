@@ -150,10 +150,8 @@ class Trial:
     @cached_property
     def bases(self) -> list[np.ndarray]:
         """For each joint an orthonormal basis (M, k) of its columns."""
-        found = (
-            np.linalg.svd(a[:, :-1] / np.maximum(np.linalg.norm(a[:, :-1], axis=0), 1e-300), full_matrices=False)
-            for a in self.each(self.given)
-        )
+        columns = (a[:, :-1] for a in self.each(self.given))
+        found = (np.linalg.svd(X / np.maximum(np.linalg.norm(X, axis=0), 1e-300), full_matrices=False) for X in columns)
         return [U[:, s > 1e-9 * s.max(initial=0.0)] for U, s, _ in found]
 
     @cached_property

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import combinations
+from dataclasses import dataclass, replace
+from itertools import combinations, compress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -68,12 +68,10 @@ class Clearance:
         q = np.stack([robot.random_configuration(draw) for _ in range(PARTING_POSTURES)])
         distances = whole.clearance(robot, q)
         parted = np.asarray((distances > 0).any(axis=0))
-        pairs, standing, beside = np.split(parted, np.cumsum([len(whole.pairs), len(whole.standing)]))
+        can_part = np.split(parted, np.cumsum([len(whole.pairs), len(whole.standing)]))
         refuse_buried(whole, parted, np.ptp(distances, axis=0) > SAME_DISTANCE)
-        kept = lambda some, which: tuple(x for x, good in zip(some, which) if good)  # noqa: E731
-        return Clearance(
-            whole.capsules, kept(whole.pairs, pairs), floor, kept(whole.standing, standing), whole.boxes, kept(whole.beside, beside)
-        )
+        pairs, standing, beside = (tuple(compress(*x)) for x in zip((whole.pairs, whole.standing, whole.beside), can_part))
+        return replace(whole, pairs=pairs, standing=standing, beside=beside)
 
     @property
     def count(self) -> int:

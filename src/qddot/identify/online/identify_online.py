@@ -53,15 +53,7 @@ class OnlineIdentification(Recursive):
         columns = OnlineColumns(fit.base)
         order, self.compiled = columns.order, columns.compiled
         names = [fit.base.names[k] for k in order]
-        std = spread * np.abs(estimate.theta) + PRIOR_DEVIATIONS * estimate.std
-        super().__init__(
-            names,
-            columns,
-            columns.shape,
-            Prior(estimate.theta[order], np.maximum(std, 1e-9)[order]),
-            estimate.sigma,
-            fit.parameter_set.rest_speeds,
-            rate=rate,
-            cutoff=fit.signals.cutoff if cutoff is None else cutoff,
-            memory=memory,
-        )
+        std = np.maximum(spread * np.abs(estimate.theta) + PRIOR_DEVIATIONS * estimate.std, 1e-9)
+        prior, rest = Prior(estimate.theta[order], std[order]), fit.parameter_set.rest_speeds
+        cutoff = fit.signals.cutoff if cutoff is None else cutoff
+        super().__init__(names, columns, columns.shape, prior, estimate.sigma, rest, rate=rate, cutoff=cutoff, memory=memory)

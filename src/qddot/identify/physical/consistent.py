@@ -118,7 +118,7 @@ def consistent(
     T = np.eye(p) if T is None else T
     constant = np.zeros(p) if constant is None else constant
     R, r, prior, T, constant = (np.asarray(x, float) for x in (R, r, prior, T, constant))
-    problem = Problem.of(R, r, tuple(names), prior, T, constant, weights or {}, margin)
+    problem = Problem(R, r, tuple(names), prior, T, constant, weights or {}, margin)
     theta = None
     if gamma == 0:
         gamma = max(tie, TIE * float(problem.r @ problem.r))
@@ -138,25 +138,11 @@ class LeastSquares(NamedTuple):
     unseen: np.ndarray
 
 
-@dataclass(frozen=True, eq=False)
 class Problem:
     """The program in scaled parameters: `pi = scale k`, of which the ten of a link are the entries of K, and `k = k0 + Z theta`."""
 
-    R: np.ndarray
-    r: np.ndarray
-    names: tuple[str, ...]
-    links: Mapping[str, np.ndarray]
-    free: np.ndarray
-    bounded: np.ndarray
-    scale: np.ndarray
-    prior: np.ndarray
-    Z: np.ndarray
-    k0: np.ndarray
-    weights: Mapping[str, float]
-    margin: float
-
-    @staticmethod
-    def of(
+    def __init__(
+        self,
         R: np.ndarray,
         r: np.ndarray,
         names: tuple[str, ...],
@@ -165,7 +151,7 @@ class Problem:
         constant: np.ndarray,
         weights: Mapping[str, float],
         margin: float,
-    ) -> Problem:
+    ) -> None:
         p, f = len(names), T.shape[-1]
         shapes = {"R": (R, (*r.shape, f)), "prior": (prior, (p,)), "T": (T, (p, f)), "constant": (constant, (p,))}
         for name, (array, shape) in shapes.items():
@@ -186,12 +172,10 @@ class Problem:
         scale = np.diag(nonzero(np.maximum(abs(prior), explained)))
         for link, columns in links.items():
             scale[np.ix_(columns, columns)] = congruence(_root(link, prior[columns]))
-        Z = np.linalg.solve(scale, T)
-        free = np.any(T != 0, axis=1)
-        bounded = nonnegative_columns(names)
-        k0 = np.linalg.solve(scale, constant)
-        bounded, scaled = bounded[free[bounded]], np.linalg.solve(scale, prior)
-        return Problem(R, r, names, links, free, bounded, scale, scaled, Z, k0, weights, margin)
+        self.R, self.r, self.names, self.links, self.weights, self.margin = R, r, names, links, weights, margin
+        self.scale, self.free, bounded = scale, np.any(T != 0, axis=1), nonnegative_columns(names)
+        self.Z, self.k0, self.prior = (np.linalg.solve(scale, x) for x in (T, constant, prior))
+        self.bounded = bounded[self.free[bounded]]
 
     @cached_property
     def sizes(self) -> np.ndarray:

@@ -204,8 +204,7 @@ def nonlinear_least_squares(
     x = whole(found.x)
     pi, G, rows = chart.parameters(x), chart.jacobian(x)[:, moving], len(first)
     left, J = found.fun[:rows], found.jac[:rows]
-    scatter = np.zeros(len(pi))
-    scatter[moving] = deviations(J, left, G, samples=rows)[moving]
+    scatter = np.where(moving, deviations(J, left, G, samples=rows), 0.0)
     sizes = float(np.linalg.norm(left)), float(np.linalg.norm(first))
     return NonlinearFit(tuple(names), pi, scatter, *sizes, int(found.nfev), left, J, G)
 

@@ -10,6 +10,7 @@ from qddot.logs.audit import velocity_agreement
 from qddot.logs.lowpass import LowPass, convolved
 from qddot.logs.resample import grid, is_uniform, onto
 from qddot.logs.spectrum import densities, motion_band, noise_floor
+from qddot.logs.table import Finding
 from qddot.thresholds import ACCELERATION_AGREES, CUTOFF_LEAST, CUTOFF_MOST, FILTER_LOSS, HIGHEST_CUTOFF, KERNEL_LENGTH
 
 if TYPE_CHECKING:
@@ -17,6 +18,24 @@ if TYPE_CHECKING:
 
 Velocity = Literal["measured", "derivative"]
 Part = tuple[np.ndarray, np.ndarray, np.ndarray | None, np.ndarray, np.ndarray | None]
+
+
+def chosen(
+    log: Log, cutoff: float | None, velocity: Velocity | None, source: str = ""
+) -> tuple[float, Velocity, bool, list[Finding]]:
+    """Choose the filter by a log, as far as it is not given: cut-off, Hz, source of the velocities, True if the accelerations are
+    the log's, and findings with the reasons, before which `source` is put."""
+    findings = []
+    if cutoff is None:
+        cutoff, why = chosen_cutoff(log)
+        findings.append(Finding("assumed", "cut-off", source + why))
+    if velocity is None:
+        velocity, why = chosen_velocity(log, cutoff)
+        findings.append(Finding("assumed", "velocity", source + why))
+    recorded, why = chosen_acceleration(log, cutoff)
+    if why:
+        findings.append(Finding("assumed", "acceleration", source + why))
+    return cutoff, velocity, recorded, findings
 
 
 def evened(log: Log, segment: slice, rate: float) -> Part:
@@ -53,18 +72,11 @@ def chosen_cutoff(log: Log) -> tuple[float, str]:
     """Cut-off in Hz from the spectrum of the positions, and the reason in words."""
     t, q, *_ = most_moving(log)
     edge, clear = motion_band(q, log.rate)
-    span = len(t) / log.rate
-    wanted, why = max(
-        (CUTOFF_LEAST * edge, f"{CUTOFF_LEAST:g} times the {edge:.3g} Hz below which 99.9 % of the motion's power lies"),
-        min(
-            (clear, "up to there positions are ten times as large as their noise"),
-            (CUTOFF_MOST * edge, f"{CUTOFF_MOST:g} times the {edge:.3g} Hz below which 99.9 % of the motion's power lies"),
-        ),
-        (
-            KERNEL_LENGTH / (FILTER_LOSS * span),
-            f"as high as it takes for the filter's ends to cost no more than a tenth of {span:.3g} s",
-        ),
-    )
+    span, band = len(t) / log.rate, f"times the {edge:.3g} Hz below which 99.9 % of the motion's power lies"
+    ends = f"as high as it takes for the filter's ends to cost no more than a tenth of {span:.3g} s"
+    by_noise = clear, "up to there positions are ten times as large as their noise"
+    least, most = ((times * edge, f"{times:g} {band}") for times in (CUTOFF_LEAST, CUTOFF_MOST))
+    wanted, why = max(least, min(by_noise, most), (KERNEL_LENGTH / (FILTER_LOSS * span), ends))
     highest = HIGHEST_CUTOFF * log.rate
     if wanted > highest:
         wanted, why = highest, f"a quarter of the rate; the motion would need {wanted:.3g} Hz, so accelerations will be poor"

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.linalg import block_diag
 
 from qddot.algorithms.regressor import INERTIAL
 from qddot.arguments import finite_array, finite_number, mapping, positive_number
@@ -152,10 +153,8 @@ class ParameterSet:
         >>> len(parameters.names) - len(known.names)
         11
         """
-        known = {
-            j: self.described[j] if v is None else v for name, v in mapping("values", values).items() for j in self.matching(name)
-        }
-        known = {j: finite_number(self.names[j], value) for j, value in known.items()}
+        given = {j: value for name, value in mapping("values", values).items() for j in self.matching(name)}
+        known = {j: finite_number(self.names[j], self.described[j] if x is None else x) for j, x in given.items()}
         theta = np.zeros(len(self.names))
         theta[list(known)] = list(known.values())
         return self._kept([j for j in range(len(self.names)) if j not in known], self.T, self.constant + self.T @ theta)
@@ -231,11 +230,8 @@ class ParameterSet:
             names += [f"{body}.{kind}" if kind == "m" else f"{body}.{kind}_c" for kind in kinds]
             values += [m, *(ten[4:] - m * G[4:, 0])]
             blocks.append(G)
-        links, P = 10 * len(bodies), len(self.T)
-        T = np.zeros((P, len(names) + P - links))
-        for k, G in enumerate(blocks):
-            T[10 * k : 10 * k + 10, 7 * k : 7 * k + 7] = G
-        T[links:, len(names) :] = np.eye(P - links)
+        links = 10 * len(bodies)
+        T = block_diag(*blocks, np.eye(len(self.T) - links))
         described = np.array([*values, *self.described[links:]])
         whole = replace(self, names=(*names, *self.names[links:]), T=T, described=described)
         known = {n: None for n in names if n.rpartition(".")[2].removesuffix("_c") not in unknown}

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -120,11 +120,6 @@ class Residuals:
         """Robust standard deviation of each joint's filtered errors (nv,), N m, to divide by: 1 where it is 0."""
         errors = (x[moving] for x, moving in zip(self.filtered.T, self.filtered_moving.T))
         return nonzero(np.array([BY_MEDIAN * np.median(np.abs(x - np.median(x))) if len(x) else 0.0 for x in errors]))
-
-    @property
-    def shown(self) -> Residuals:
-        """The samples that plots show: all."""
-        return self
 
     @cached_property
     def colour(self) -> np.ndarray:
@@ -247,77 +242,60 @@ def nrms(error: np.ndarray, limits: np.ndarray) -> float:
 # streamed logs ---------------------------------------------------------------------------------------------------------------
 
 
-class Sums(NamedTuple):
-    """Sums over one chunk, without the samples in which a joint rests; arrays are (nv,)."""
-
-    raw: np.ndarray
-    measured: np.ndarray
-    count: int
-    filtered: np.ndarray
-    filtered_measured: np.ndarray
-    moving: np.ndarray
-    filtered_moving: np.ndarray
-    samples: int
-    colour: np.ndarray
-    outliers: np.ndarray
-    spread: np.ndarray
-    ends: np.ndarray
-    begins: bool
-
-
-def sums(left: Residuals, signals: Signals) -> Sums:
-    """Sums of squares of errors and torques; means are multiplied by the weight with which chunks are averaged."""
+def sums(left: Residuals, signals: Signals) -> dict[str, Any]:
+    """Sums over one chunk, without the samples in which a joint rests: of squared errors and torques (nv,), of samples, and of
+    figures (nv,) times the weight with which chunks are averaged; with its `spread` (nv,), its `ends`, and if it `begins` a
+    record."""
     own = signals.owned
     moving, filtered_moving = left.moving[own], left.filtered_moving
     filtered = squared(left.filtered, filtered_moving)
-    return Sums(
-        raw=squared(left.raw[own], moving),
-        measured=squared(left.measured[own], moving),
-        count=own.stop - own.start,
-        filtered=filtered,
-        filtered_measured=squared(left.filtered_measured, filtered_moving),
-        moving=moving.sum(axis=0),
-        filtered_moving=filtered_moving.sum(axis=0),
-        samples=left.samples,
-        colour=left.colour * filtered,
-        outliers=left.outliers * (own.stop - own.start),
-        spread=left.spread,
-        ends=left.ends,
-        begins=not signals.goes_on[0],
-    )
+    return {
+        "raw": squared(left.raw[own], moving),
+        "measured": squared(left.measured[own], moving),
+        "count": own.stop - own.start,
+        "filtered": filtered,
+        "filtered_measured": squared(left.filtered_measured, filtered_moving),
+        "moving": moving.sum(axis=0),
+        "filtered_moving": filtered_moving.sum(axis=0),
+        "samples": left.samples,
+        "colour": left.colour * filtered,
+        "outliers": left.outliers * (own.stop - own.start),
+        "spread": left.spread,
+        "ends": left.ends,
+        "begins": not signals.goes_on[0],
+    }
 
 
 class StreamedResiduals:
     """Figures of the residuals of a streamed log, as those of `Residuals`.
 
     Attributes:
-        shown: residuals of the first chunk, for plots.
         samples, relative_raw, relative, rms_raw, rms, nrms_raw, nrms, size, outliers: for all chunks together.
         spread: median over the chunks.
         colour: from pairs of samples within one chunk.
         ends: index of the filtered sample behind the last one of each file or stretch without a pause.
     """
 
-    def __init__(self, shown: Residuals, chunks: list[Sums]) -> None:
+    def __init__(self, chunks: list[dict[str, Any]], limits: np.ndarray) -> None:
         def total(name: str) -> Any:
-            return sum(getattr(chunk, name) for chunk in chunks)
+            return sum(chunk[name] for chunk in chunks)
 
         raw, filtered, measured = total("raw"), total("filtered"), total("filtered_measured")
         moving, filtered_moving = (np.maximum(total(name), 1) for name in ("moving", "filtered_moving"))
-        self.shown, self.samples = shown, total("samples")
+        self.samples = total("samples")
         self.relative_raw = float(np.sqrt(raw.sum() / total("measured").sum()))
         self.relative = float(np.sqrt(filtered.sum() / measured.sum()))
         self.rms_raw, self.rms = np.sqrt(raw / moving), np.sqrt(filtered / filtered_moving)
-        self.nrms_raw, self.nrms = (nrms(x, shown.limits) for x in (self.rms_raw, self.rms))
+        self.nrms_raw, self.nrms = (nrms(x, limits) for x in (self.rms_raw, self.rms))
         self.size = np.sqrt(measured / filtered_moving)
-        self.spread = np.median([chunk.spread for chunk in chunks], axis=0)
+        self.spread = np.median([chunk["spread"] for chunk in chunks], axis=0)
         self.colour = total("colour") / nonzero(filtered)
         self.outliers = total("outliers") / total("count")
         ends, before = [], 0
         for chunk, following in zip(chunks, [*chunks[1:], None]):
-            goes_on = following is not None and not following.begins
-            ends += [before + end for end in chunk.ends[: -1 if goes_on else None]]
-            before += chunk.samples
+            goes_on = following is not None and not following["begins"]
+            ends += [before + end for end in chunk["ends"][: -1 if goes_on else None]]
+            before += chunk["samples"]
         self.ends = np.array(ends)
 
     @property
@@ -334,9 +312,9 @@ def residuals_of_parts(base: Base, theta: np.ndarray, parts: Iterable[Signals]) 
     """Residuals of base parameters: every sample of a log in one part, sums of one in several."""
     parts, rows = iter(parts), Rows(base)
     first = next(parts)
-    shown = residuals(base, theta, first, rows)
+    left = residuals(base, theta, first, rows)
     second = next(parts, None)
     if second is None:
-        return shown
+        return left
     rest = [sums(residuals(base, theta, part, rows), part) for part in chain([second], parts)]
-    return StreamedResiduals(shown, [sums(shown, first), *rest])
+    return StreamedResiduals([sums(left, first), *rest], left.limits)

@@ -11,14 +11,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 from scipy.ndimage import maximum_filter1d, minimum_filter1d
 
 from qddot.arguments import positive_number, word
 from qddot.errors import InputError
-from qddot.identify.regression.filter_choice import Velocity, chosen_acceleration, chosen_cutoff, chosen_velocity, evened
+from qddot.identify.regression.filter_choice import Velocity, chosen, evened
 from qddot.logs.lowpass import LowPass, convolved, convolved_by
 from qddot.logs.resample import is_uniform
 from qddot.logs.spectrum import densities, noise_floor
@@ -195,9 +195,9 @@ def stacked(lengths: Iterable[int]) -> tuple[slice, ...]:
     return tuple(slice(a, b) for a, b in pairwise(accumulate(lengths, initial=0)))
 
 
-def slopes(x: np.ndarray, signals: Signals) -> np.ndarray:
-    """Time derivative of a signal (N, n) along a prepared log, by differences within each segment."""
-    return np.concatenate([np.gradient(x[segment], 1 / signals.rate, axis=0) for segment in signals.segments])
+def slopes(x: np.ndarray, signals: Signals, edge_order: Literal[1, 2] = 1) -> np.ndarray:
+    """Time derivative of a signal (N, n) along a prepared log, by differences within each segment, at its ends of this order."""
+    return np.concatenate([np.gradient(x[s], 1 / signals.rate, axis=0, edge_order=edge_order) for s in signals.segments])
 
 
 def smoothed(x: np.ndarray, low_pass: LowPass, segments: Iterable[slice]) -> np.ndarray:
@@ -259,20 +259,12 @@ def prepare(log: Log, cutoff: float | None = None, *, velocity: Velocity | None 
     >>> signals.qdd.shape  # found by differences, through the same filter as everything
     (576, 2)
     """
-    rate, findings = log.rate, []
-    if cutoff is None:
-        cutoff, why = chosen_cutoff(log)
-        findings.append(Finding("assumed", "cut-off", why))
-    elif not positive_number("cutoff", cutoff) <= HIGHEST_CUTOFF * rate:
+    rate = log.rate
+    if cutoff is not None and not positive_number("cutoff", cutoff) <= HIGHEST_CUTOFF * rate:
         raise InputError(f"cutoff={cutoff:g} Hz of a log at {rate:.4g} Hz: above 0 and at most a quarter of the rate")
-    if velocity is None:
-        velocity, why = chosen_velocity(log, cutoff)
-        findings.append(Finding("assumed", "velocity", why))
-    elif word("velocity", velocity, get_args(Velocity)) == "measured" and log.qd is None:
+    if velocity is not None and word("velocity", velocity, get_args(Velocity)) == "measured" and log.qd is None:
         raise InputError("velocity='measured': the log has no velocities")
-    recorded, why = chosen_acceleration(log, cutoff)
-    if why:
-        findings.append(Finding("assumed", "acceleration", why))
+    cutoff, velocity, recorded, findings = chosen(log, cutoff, velocity)
     found = prepared(log, rate, cutoff, velocity, findings, recorded=recorded)
     if found is None:
         span = filter_span(rate, cutoff)

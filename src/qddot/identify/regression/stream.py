@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from qddot.errors import InputError
-from qddot.identify.regression.filter_choice import Velocity, chosen_acceleration, chosen_cutoff, chosen_velocity
+from qddot.identify.regression.filter_choice import Velocity, chosen
 from qddot.identify.regression.signals import Signals, prepared, streamed_span, thinning
-from qddot.logs.table import Finding
 from qddot.thresholds import CHUNKS_HELD, GAP, MOVES
 
 if TYPE_CHECKING:
@@ -39,18 +38,8 @@ def stream(logs: Iterable[Log], cutoff: float | None = None, *, velocity: Veloci
     waiting = up_to_motion(logs)
     if not waiting:
         return
-    moving, rate = waiting[-1], waiting[0].rate
-    tail, some, begun = None, False, False
-    findings: list[Finding] = []
-    if cutoff is None:
-        cutoff, why = chosen_cutoff(moving)
-        findings.append(Finding("assumed", "cut-off", f"from the first chunk that moves: {why}"))
-    if velocity is None:
-        velocity, why = chosen_velocity(moving, cutoff)
-        findings.append(Finding("assumed", "velocity", f"from the first chunk that moves: {why}"))
-    recorded, why = chosen_acceleration(moving, cutoff)
-    if why:
-        findings.append(Finding("assumed", "acceleration", f"from the first chunk that moves: {why}"))
+    rate, tail, some, begun = waiting[0].rate, None, False, False
+    cutoff, velocity, recorded, findings = chosen(waiting[-1], cutoff, velocity, "from the first chunk that moves: ")
     span, factor = streamed_span(rate, cutoff), thinning(rate, cutoff)
     for log, following in pairwise(chain(waiting, logs, [None])):
         if log is None:
