@@ -167,7 +167,7 @@ class Robot:
         self.__dict__ |= waiting().of(self)
         self.__dict__ |= {name: found for name, first in SECOND_NAMES.items() if (found := self.__dict__.get(first))}
 
-    # what it is -------------------------------------------------------------------------------------------------------
+    # description -------------------------------------------------------------------------------------------------------
 
     @property
     def name(self) -> str:
@@ -465,11 +465,7 @@ class Robot:
         at = self._evaluate.configuration("q", q)
         if at.ndim != 1:
             raise InputError(f"q has shape {at.shape}: one configuration ({self.nq},) is needed")
-        coordinates = {c.name: c for c in self.model.mechanism.coordinates}
-        for name in (chosen := names("joints", joints)):
-            if name not in coordinates:
-                raise unknown_name("joint", name, coordinates)
-        return self.with_locked({name: at[list(coordinates[name].q)] for name in chosen})
+        return self.with_locked({c.name: at[list(c.q)] for c in self.model.mechanism.named(names("joints", joints))})
 
     def with_payload(
         self, mass: Any, com: Sequence[Any] = (0.0, 0.0, 0.0), inertia: object = 0, *, frame: str | None = None
@@ -1262,7 +1258,7 @@ class Robot:
         """All configurations (solutions, nq) found that satisfy the constraints while the joints `hold` stay at q; nearest first.
 
         An arm that reaches a point with its elbow up or down, a linkage that closes in two ways: `assemblies(q)[1]` is the other
-        one. Joint limits are not looked at, but random starts are within them.
+        one. Joint limits are ignored, but random starts are within them.
 
         Args:
             q: one configuration (nq,), which need not satisfy the constraints.
@@ -2565,8 +2561,9 @@ class Robot:
         if f_ext is not None or f_tip is not None:
             if guest(inputs.values()):
                 inputs["wrench"] = self._guests.net_stack(inputs, f_ext, f_tip)
-                return self._compute(quantity, inputs, options, **fixed)
-            inputs["wrench"] = net_stack(self._evaluate, inputs["q"], f_ext, f_tip, flag("check", options.get("check", True)))
+            else:
+                check = flag("check", options.get("check", True))
+                inputs["wrench"] = net_stack(self._evaluate, inputs["q"], f_ext, f_tip, check)
         return self._compute(quantity, inputs, options, **fixed)
 
     def _under(self, constraints: Any, variables: Any, *arrays: Any) -> Any:

@@ -26,7 +26,7 @@ LONG = 50_000
 """Number of operations above which a program becomes a table instead of code: a fifth of the time, four times the run time."""
 
 LONG_STEP = 100_000
-"""The same number for a step of a rollout, which runs thousands of times; a robot on some ten feet is still compiled to code."""
+"""That number for a step of a rollout, which runs thousands of times; a robot on some ten feet is still compiled to code."""
 
 _lock = threading.Lock()
 

@@ -21,16 +21,8 @@ from qddot.place import Place, TablePlace
 
 MAX_VALUES = 1_000_000
 PLAIN_TAGS = {f"tag:yaml.org,2002:{name}" for name in ("map", "seq", "str", "int", "float", "bool", "null")}
-PLAIN_WORDS = {
-    "": None,
-    "~": None,
-    "null": None,
-    "true": True,
-    "false": False,
-    ".nan": math.nan,
-    ".inf": math.inf,
-    "-.inf": -math.inf,
-}
+PLAIN_WORDS = {"": None, "~": None, "null": None, "true": True, "false": False}
+PLAIN_WORDS |= {".nan": math.nan, ".inf": math.inf, "-.inf": -math.inf}
 
 
 @dataclass(frozen=True)
@@ -259,12 +251,8 @@ class _Yaml:
 
     def check_tag(self, event: Any) -> None:
         if event.tag not in self.tags:
-            raise ModelSyntaxError(
-                "YAML tags are not read: a description holds plain values",
-                place=self.place(event),
-                text=event.tag,
-                fix="remove the tag",
-            )
+            rule = "YAML tags are not read: a description holds plain values"
+            raise ModelSyntaxError(rule, place=self.place(event), text=event.tag, fix="remove the tag")
 
 
 def _plain(text: str) -> Any:

@@ -226,11 +226,9 @@ class _Builder:
         return Place(self.file, self.parser.CurrentLineNumber, self.parser.CurrentColumnNumber + 1)
 
     def refuse_doctype(self, name: str, *_: object) -> None:
-        raise ModelSecurityError(
-            f"it declares a document type or an entity ({name[:40]!r}), which may pull in files or grow without bound",
-            place=Place(self.file, self.parser.CurrentLineNumber),
-            fix="remove the <!DOCTYPE ...> declaration",
-        )
+        rule = f"it declares a document type or an entity ({name[:40]!r}), which may pull in files or grow without bound"
+        place = Place(self.file, self.parser.CurrentLineNumber)
+        raise ModelSecurityError(rule, place=place, fix="remove the <!DOCTYPE ...> declaration")
 
     def text(self, data: str) -> None:
         if "$" in data and self.open:
