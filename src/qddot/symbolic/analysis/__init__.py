@@ -1,1 +1,1 @@
-"""Parameters as the torque shows them: linearity, base parameters, and the reasons."""
+"""The dependence of joint forces on parameters: linearity, base parameters, and why some parameters do not show."""

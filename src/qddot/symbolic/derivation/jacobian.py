@@ -93,7 +93,7 @@ def dimensions(s: Subject) -> Step:
     return Step("Dimensions", prose, equations, [check])
 
 
-def total(s: Subject, at: State) -> np.ndarray:
+def total(s: Subject, at: State) -> Any:
     """Return `M qdd + Q [qd_j^2] + B [qd_j qd_k] + g`, and friction and springs, all from the kernels."""
     others = ("inertial", "centripetal", "Coriolis", "friction", "spring")
     return sum((EXPECTED[name](s, at) for name in others), EXPECTED["gravity"](s, at))

@@ -1,1 +1,1 @@
-"""Numbers, letters and polynomials without rounding: what closed forms are made of."""
+"""Numbers, letters and polynomials without rounding, of which closed forms consist."""

@@ -10,7 +10,8 @@ import sympy
 from qddot.arguments import mapping
 from qddot.errors import InputError
 from qddot.symbolic.exact.reading import exactly, read
-from qddot.symbolic.exact.ring import Generator, NotPolynomialError, Poly, Ring
+from qddot.symbolic.exact.ring import Generator, NotPolynomialError, Poly
+from qddot.symbolic.printing.to_sympy import Letters, expression_of
 
 if TYPE_CHECKING:
     from qddot.symbolic.robot_in_letters import RobotInLetters
@@ -84,7 +85,7 @@ def substitution(equations: RobotInLetters, values: Mapping[Any, Any]) -> Callab
                         put.update(zip(here, map(ring.constant, alphabet.cos_sin(new * alphabet.exact(angle.multiple)))))
                     except NotPolynomialError as error:
                         refused.update(dict.fromkeys(here, f"{name} cannot become {value}: {error}"))
-    changed = {ring.generators[i].of: as_sympy(new, ring) for i, new in put.items() if alphabet.dependents(i)}
+    changed = {ring.generators[i].of: as_sympy(equations, new) for i, new in put.items() if alphabet.dependents(i)}
     for k in dict.fromkeys(k for i in list(put) for k in alphabet.dependents(i)):
         put[k] = rewritten(equations, ring.generators[k], changed)
     inside = alphabet.signs | alphabet.softened
@@ -144,21 +145,7 @@ def rewritten(equations: RobotInLetters, generator: Generator, changed: Mapping[
         raise InputError(f"{generator.name} cannot become {expression}: {error}") from None
 
 
-def as_sympy(p: Poly, ring: Ring) -> Any:
+def as_sympy(equations: RobotInLetters, p: Poly) -> Any:
     """Return a polynomial in parameters as a SymPy expression; None if it has other letters."""
-    total = sympy.Integer(0)
-    for powers, coefficient in p.terms():
-        term: Any = sympy.Rational(coefficient.numerator, coefficient.denominator)
-        for i, e in powers.items():
-            generator = ring.generators[i]
-            if generator.kind == "root":
-                letter = sympy.sqrt(generator.of)
-            elif generator.kind == "inverse":
-                letter = 1 / generator.of
-            elif generator.kind in ("parameter", "atom"):
-                letter = generator.of if isinstance(generator.of, sympy.Expr) else sympy.Symbol(generator.name, real=True)
-            else:
-                return None
-            term *= letter**e
-        total += term
-    return total
+    kinds = {equations.alphabet.ring.generators[i].kind for i in p.letters()}
+    return expression_of(p, Letters(equations)) if kinds <= {"parameter", "root", "inverse", "atom"} else None

@@ -1,1 +1,1 @@
-"""From a polynomial to what a person reads: text, LaTeX, MathML, program code, SymPy."""
+"""Closed forms as text, LaTeX, MathML, program code and SymPy expressions."""

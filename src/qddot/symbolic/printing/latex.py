@@ -37,11 +37,11 @@ class LatexPrinter(Printer):
     def symbol(self, x: Symbol) -> str:
         if x.kind in DOTS:
             name = self.coordinate(x.index)
-            return subscripted(dotted(head(name.head), DOTS[x.kind]), [head(part) for part in name.subscripts])
+            return subscripted(dotted(head(name.head), DOTS[x.kind]), name.subscripts)
         if x.name in self.current_rates:
             return subscripted(dotted("i", r"\dot"), [self.current_rates[x.name]])
         name = split(x.name)
-        return subscripted(head(name.head), [head(part) for part in name.subscripts])
+        return subscripted(head(name.head), name.subscripts)
 
     def short_wave(self, function: str, subscript: str) -> str:
         return f"{function}_{{{subscript}}}"
@@ -97,7 +97,7 @@ def dotted_name(letter: str, variable: str) -> str:
     if letter.endswith("dot"):
         return dotted(letter.removesuffix("dot"), r"\dot")
     name = split(letter)
-    return subscripted(head(name.head), [head(part) for part in name.subscripts])
+    return subscripted(head(name.head), name.subscripts)
 
 
 def dotted(letter: str, dots: str) -> str:
@@ -105,7 +105,7 @@ def dotted(letter: str, dots: str) -> str:
 
 
 def subscripted(letter: str, subscripts: Iterable[str]) -> str:
-    inside = ",".join(subscripts)
+    inside = ",".join(map(head, subscripts))
     return f"{letter}_{{{inside}}}" if inside else letter
 
 

@@ -235,7 +235,7 @@ def is_inverse(x: Node) -> bool:
 
 
 def inverted(x: Node) -> Node:
-    """Return what a reciprocal, or a power of one, has below the line."""
+    """Return the denominator of a reciprocal, or of a power of one."""
     if isinstance(x, Power):
         assert isinstance(x.base, Inverse)
         return Power(x.base.of, x.exponent)

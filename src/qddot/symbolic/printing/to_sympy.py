@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def to_sympy(form: Form) -> Any:
     """See `Form.sympy`."""
     letters = Letters(form.equations)
-    entries = [expression(x, letters) for x in form.entries.flat]
+    entries = [expression_of(x, letters) for x in form.entries.flat]
     if form.shape == ():
         return entries[0]
     if form.ndim <= 2:
@@ -37,9 +37,9 @@ class Letters(dict[int, Any]):
         if kind == "root":
             return sympy.sqrt(of)
         if kind == "sign":
-            return sympy.sign(expression(self.alphabet.signs[i], self))
+            return sympy.sign(expression_of(self.alphabet.signs[i], self))
         if kind == "soft":
-            return expression(self.alphabet.softened[i], self) ** sympy.Rational(-1, 4)
+            return expression_of(self.alphabet.softened[i], self) ** sympy.Rational(-1, 4)
         if kind in ("cos", "sin"):
             multiple = of.multiple if isinstance(of.multiple, sympy.Basic) else sympy.Rational(*of.multiple.as_integer_ratio())
             angle = multiple if of.coordinate is None else multiple * sympy.Symbol(f"q{of.coordinate + 1}", real=True)
@@ -49,14 +49,15 @@ class Letters(dict[int, Any]):
         return of if isinstance(of, sympy.Basic) else sympy.Symbol(name, real=True)
 
 
-def expression(x: Any, letters: Letters) -> Any:
+def expression_of(x: Any, letters: Letters) -> Any:
+    """Return a polynomial or a ratio as a SymPy expression."""
     if hasattr(x, "den"):
-        return expression(x.num, letters) / expression(x.den, letters)
+        return expression_of(x.num, letters) / expression_of(x.den, letters)
     for i in x.letters() & letters.alphabet.loads.keys():
         times, rest = letters.alphabet.by_magnitude(x, i)
         if times:
-            load = expression(letters.alphabet.signs[i], letters)
-            return expression(rest, letters) + expression(times, letters) * sympy.Abs(load)
+            load = expression_of(letters.alphabet.signs[i], letters)
+            return expression_of(rest, letters) + expression_of(times, letters) * sympy.Abs(load)
     terms = []
     for powers, number in x.terms():
         factors = [letters[i] if e == 1 else letters[i] ** e for i, e in powers.items()]

@@ -7,13 +7,13 @@ are a canonical form too, with fewer and smaller coefficients than products of s
 from __future__ import annotations
 
 from collections.abc import Collection
-from fractions import Fraction
-from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from qddot.symbolic.exact.alphabet import Alphabet
+from qddot.symbolic.printing.angles import spectrum
+from qddot.symbolic.printing.coefficients import fraction
 
 PARAMETER = ("parameter", "inverse", "atom")
 
@@ -86,27 +86,13 @@ class Harmonics:
 
 
 def waves_of(powers: Powers, trig: tuple[tuple[int, int, int], ...], exact: bool) -> list[tuple[Wave, Any, Any]]:
-    """Return `powers` times the product of `cos^a sin^b` of angle n, for (n, a, b) in `trig`: waves, each with its a and b."""
-    total: dict[tuple[tuple[int, int], ...], complex] = {(): 1 + 0j}
-    for n, a, b in trig:
-        total = {((*k, (n, m)) if m else k): z * u for k, z in total.items() for m, u in exponentials(a, b)}
-    found: dict[Wave, complex] = {}
-    for k, z in total.items():  # z exp(i k . angles), whose conjugate is there too
-        flip = bool(k) and k[0][1] < 0
-        wave = Wave(powers, tuple((n, -m) for n, m in k) if flip else k)
-        found[wave] = found.get(wave, 0) + (z if flip else z.conjugate())
-    kind = Fraction if exact else float
-    return [(wave, kind(z.real), kind(z.imag)) for wave, z in found.items() if z]
+    """Return `powers` times the product of `cos^a sin^b` of angle n, for (n, a, b) in `trig`: waves, each with its a and b.
 
-
-@cache
-def exponentials(a: int, b: int) -> tuple[tuple[int, complex], ...]:
-    """Return `cos^a sin^b` as a sum of `z exp(i m angle)`: pairs (m, z), z a multiple of a power of 1/2, so exact in floats."""
-    total = {0: 1 + 0j}
-    for up, down in [(0.5, 0.5)] * a + [(-0.5j, 0.5j)] * b:
-        new: dict[int, complex] = {}
-        for m, z in total.items():
-            new[m + 1] = new.get(m + 1, 0) + z * up
-            new[m - 1] = new.get(m - 1, 0) + z * down
-        total = new
-    return tuple((m, z) for m, z in total.items() if z)
+    Coefficients are multiples of a power of 1/2, which floats hold exactly.
+    """
+    found = []
+    for function, multiples, x in spectrum(tuple(e for _, a, b in trig for e in (a, b))):
+        size = fraction(x) if exact else float(fraction(x))
+        wave = Wave(powers, tuple((n, m) for (n, _, _), m in zip(trig, multiples) if m))
+        found.append((wave, size, 0) if function == "cos" else (wave, 0, size))
+    return found
