@@ -19,10 +19,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from qddot.compile import layout
+from qddot.compile import entry_ir, layout
 from qddot.compile.arrays import DOUBLE
 from qddot.compile.direct_ir import module
-from qddot.compile.direct_table import ARGUMENTS, PLACE, ROWS, TABLE, WAY_KERNEL, WAY_LOOP, WORD, WORDS
+from qddot.compile.direct_table import ARGUMENTS, PLACE, ROWS, TABLE, WAY_KERNEL, WAY_LOOP, WAY_TASK, WORD, WORDS
 from qddot.compile.flags import are_raised
 from qddot.compile.kernel import BATCH, WORTH_THREADS, Kernel
 from qddot.compile.kernels import Kernels
@@ -128,7 +128,8 @@ class Direct:
     @property
     def is_plain(self) -> bool:
         """True if one state of default options needs nothing but its kernel: it has a shorter way."""
-        return len(self.shape.outputs) == 1 and not self.options and not self.quaternions
+        few = len(self.shape.outputs) == 1 and len(self.shape.inputs) <= entry_ir.MOST
+        return few and not self.options and not self.quaternions
 
     def set(self, place: int, value: int) -> None:
         ctypes.c_int64.from_address(id(self.table) + BYTES + 8 * place).value = value
@@ -162,8 +163,10 @@ class Direct:
                     self.set(WORD["release"], max(WORTH_RELEASE // max(kernel.length, 1), 1))
         with self.lock:  # a second time: a thread that reads the new number of ways then sees all words of the new way
             self.set(WORD["ways"], max(word_at(id(self.table) + BYTES + 8 * WORD["ways"]), number + 1))
-            if kernel.watched_address and are_raised():
-                self.set(place + WAY_LOOP, kernel.watched_address)
+            loop, task = kernel.watched_loop
+            if loop and are_raised():
+                self.set(place + WAY_TASK, task)
+                self.set(place + WAY_LOOP, loop)
 
 
 @cache

@@ -23,17 +23,17 @@ def signature(program: Program) -> str:
     return f"{core(program.inputs)}->{core(program.outputs)}"
 
 
-def make_gufunc(program: Program, loop: int, single: int, dtype: np.dtype, owner: object) -> np.ufunc:
-    """The gufunc that runs the code at `loop`, which gets the address `single`; `owner` of both lives as long as it does."""
+def make_gufunc(program: Program, loop: int, task: ctypes.Array, dtype: np.dtype, owner: object) -> np.ufunc:
+    """The gufunc that runs the code at `loop`, which reads the `task` (see `singly`); `owner` of the code lives as long."""
     c = ctypes
     pointer, number, chars = c.c_void_p, c.c_int, c.c_char_p
     counts = (number, number, number, number)
     prototype = c.PYFUNCTYPE(c.py_object, pointer, pointer, chars, *counts, chars, chars, number, chars)
     n_in, n_out = len(program.inputs), len(program.outputs)
-    loops, data = (c.c_void_p * 1)(loop), (c.c_void_p * 1)(single)
+    loops, data = (c.c_void_p * 1)(loop), (c.c_void_p * 1)(c.addressof(task))
     types = c.create_string_buffer(bytes([dtype.num]) * (n_in + n_out), n_in + n_out)
     name, text = program.name.encode(), signature(program).encode()
-    keep = (loops, data, types, name, text, owner)
+    keep = (loops, data, types, name, text, task, owner)
     ufunc = prototype(layout.ufunc_api()[layout.UFUNC_NEW])(
         c.addressof(loops), c.addressof(data), c.cast(types, c.c_char_p), 1, n_in, n_out, NO_IDENTITY, name, b"", 0, text
     )

@@ -7,7 +7,7 @@ lets LLVM reassociate or contract, so every W computes the same bits.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from operator import attrgetter
@@ -87,6 +87,7 @@ class Emitter:
         angles: the angles whose sine or cosine is computed beforehand, numbered; `turned`: those that are inputs (input, element).
         late: the other angles, numbered.
         parts: what is kept as instructions, cut into functions; `carried` is read from memory by another, or by the same once more.
+        fma: a call of the fused multiply-add.
         here: the nodes whose values the present function already has; `passed` the late angles it has taken sine and cosine of.
         names: new names of values that are loaded again.
         afterwards: other lines that follow a node.
@@ -101,6 +102,7 @@ class Emitter:
         self.late = {angle: k for k, angle in enumerate(angle for angle in turned if angle in late)}
         self.turned = {angle.args for angle in self.angles if angle.op == "var"}
         self.trig = sincos.Rooms(len(self.angles), lanes)
+        self.fma = f"call {lanes.number} @llvm.fma.{lanes.suffix}"
         self.here: set[Expr] = set()
         self.passed: set[Expr] = set()
         self.names: dict[Expr, str] = {}
@@ -308,7 +310,7 @@ class Emitter:
         if op in BINARY:
             left, right = args
             if op in "+-" and (left in self.fused or right in self.fused):
-                return self.multiply_add(node)
+                return self.multiply_add(node, out)
             return (f"{out} = {BINARY[op]} {V} {self.value(left)}, {self.value(right)}",)
         if op in TRIG:
             return self.late_sincos(node)
@@ -336,17 +338,19 @@ class Emitter:
         yield f"%t{n} = getelementptr i8, ptr %l{n}, i64 {room if node.op == 'cos' else 0}"
         yield f"{self.value(node)} = load {V}, ptr %t{n}, align {align}"
 
-    def multiply_add(self, node: Expr) -> list[str]:
+    def multiply_add(self, node: Expr, out: str) -> list[str]:
         """a b + c, a b - c or c - a b, in one rounding."""
-        (left, right), minus = node.args, f"%m{node.number}"
+        left, right = node.args
         first = left in self.fused
         product, other = (left, right) if first else (right, left)
-        a, b, c = self.value(product.args[0]), self.value(product.args[1]), self.value(other)
-        lines = []
-        if node.op == "-":
-            lines.append(f"{minus} = fneg {self.lanes.number} {c if first else a}")
-            a, c = (a, minus) if first else (minus, c)
-        return [*lines, f"{self.value(node)} = {self.lanes.call('fma', a, b, c)}"]
+        (x, y), V = product.args, self.lanes.number
+        a, b, c = self.value(x), self.value(y), self.value(other)
+        if node.op == "+":
+            return [f"{out} = {self.fma}({V} {a}, {V} {b}, {V} {c})"]
+        minus = f"%m{node.number}"
+        negated = f"{minus} = fneg {V} {c if first else a}"
+        a, c = (a, minus) if first else (minus, c)
+        return [negated, f"{out} = {self.fma}({V} {a}, {V} {b}, {V} {c})"]
 
 
 def places(program: Program) -> dict[Expr, list[tuple[str, int]]]:
@@ -387,12 +391,17 @@ def constants(output: Output, room: str, lanes: Lanes) -> Iterable[str]:
 
 def fused_products(nodes: Sequence[Expr], outputs: Mapping[Expr, list], shared: Collection[Expr] = ()) -> set[Expr]:
     """Products used once, in a sum or difference: at most one of each sum. Those that are `shared` count as used more often."""
-    uses = Counter(a for node in nodes for a in node.args if a.__class__ is Expr)
+    once: set[Expr] = set()
+    again: set[Expr] = set()
+    for node in nodes:
+        for a in node.args:
+            if a.__class__ is Expr:
+                (again if a in once else once).add(a)
     found: set[Expr] = set()
     for node in nodes:
         if node.op in "+-":
             for a in node.args:
-                if a.__class__ is Expr and a.op == "*" and uses[a] == 1 and a not in outputs and a not in shared:
+                if a.__class__ is Expr and a.op == "*" and a not in again and a not in outputs and a not in shared:
                     found.add(a)
                     break
     return found
