@@ -262,6 +262,7 @@ def product(vectors: np.ndarray, factors: np.ndarray, name: str) -> np.ndarray:
 
 
 def rotations(R: ArrayLike) -> np.ndarray:
+    """Return rotations (..., 3, 3), checked. Raises InputError: not rotations."""
     R = numbers("R", R, (3, 3))
     if np.any(np.abs(np.swapaxes(R, -1, -2) @ R - np.eye(3)) > ORTHOGONAL) or np.any(np.linalg.det(R) < 0):
         raise InputError("R: no rotation, R^T R is not the identity or det R is not 1; nearest_rotation makes it one")
@@ -269,6 +270,7 @@ def rotations(R: ArrayLike) -> np.ndarray:
 
 
 def motions(T: ArrayLike) -> np.ndarray:
+    """Return rigid motions (..., 4, 4), checked. Raises InputError: not rigid motions."""
     T = numbers("T", T, (4, 4))
     rotations(T[..., :3, :3])
     if np.any(T[..., 3, :] != [0, 0, 0, 1]):

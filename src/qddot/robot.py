@@ -20,7 +20,6 @@ from qddot.compile.evaluate import Evaluator, Options, as_dtype, refuse_non_fini
 from qddot.compile.kinds import guest, library_of
 from qddot.compile.together import compute_together
 from qddot.compile.wrenches import net_stack, stack_wrenches
-from qddot.constraints.constrained import ConstrainedDynamics, ConstrainedRobot, Projections
 from qddot.errors import InputError, as_written, unknown_name
 from qddot.model import configuration
 from qddot.model.drive import Drive
@@ -48,6 +47,7 @@ if TYPE_CHECKING:
 
     from qddot.compile.direct import Direct
     from qddot.compile.kernel import Kernel
+    from qddot.constraints.constrained import ConstrainedDynamics, ConstrainedRobot, Projections
     from qddot.contact.shapes import Contacts
     from qddot.control.time_optimal import TimedPath
     from qddot.explore.show import Page
@@ -167,7 +167,7 @@ class Robot:
         self.__dict__ |= waiting().of(self)
         self.__dict__ |= {name: found for name, first in SECOND_NAMES.items() if (found := self.__dict__.get(first))}
 
-    # what it is -------------------------------------------------------------------------------------------------------
+    # description -------------------------------------------------------------------------------------------------------
 
     @property
     def name(self) -> str:
@@ -465,11 +465,7 @@ class Robot:
         at = self._evaluate.configuration("q", q)
         if at.ndim != 1:
             raise InputError(f"q has shape {at.shape}: one configuration ({self.nq},) is needed")
-        coordinates = {c.name: c for c in self.model.mechanism.coordinates}
-        for name in (chosen := names("joints", joints)):
-            if name not in coordinates:
-                raise unknown_name("joint", name, coordinates)
-        return self.with_locked({name: at[list(coordinates[name].q)] for name in chosen})
+        return self.with_locked({c.name: at[list(c.q)] for c in self.model.mechanism.named(names("joints", joints))})
 
     def with_payload(
         self, mass: Any, com: Sequence[Any] = (0.0, 0.0, 0.0), inertia: object = 0, *, frame: str | None = None
@@ -1239,7 +1235,7 @@ class Robot:
         >>> robot.constraint_wrench(q, [5.0], wall, moment=False).round(9) + 0  # 5 N along the normal
         array([0., 0., 0., 5., 0., 0.])
         """
-        return ConstrainedRobot(self._evaluate, constraints, variables=variables).wrench(q, lam, frame, moment, scale)
+        return self._constrained(constraints, variables).wrench(q, lam, frame, moment, scale)
 
     @on_host
     def project(self, q: ArrayLike, constraints: Any = None, *, tolerance: float = 1e-12, variables: Any = None) -> np.ndarray:
@@ -1253,7 +1249,7 @@ class Robot:
         >>> robot.transform(robot.project([0.5, -0.5], wall))[:3, 3].round(4) + 0
         array([0.9  , 0.736, 0.   ])
         """
-        return ConstrainedRobot(self._evaluate, constraints, variables=variables).project(q, tolerance)
+        return self._constrained(constraints, variables).project(q, tolerance)
 
     @on_host
     def assemblies(
@@ -1262,7 +1258,7 @@ class Robot:
         """All configurations (solutions, nq) found that satisfy the constraints while the joints `hold` stay at q; nearest first.
 
         An arm that reaches a point with its elbow up or down, a linkage that closes in two ways: `assemblies(q)[1]` is the other
-        one. Joint limits are not looked at, but random starts are within them.
+        one. Joint limits are ignored, but random starts are within them.
 
         Args:
             q: one configuration (nq,), which need not satisfy the constraints.
@@ -1279,7 +1275,7 @@ class Robot:
         """
         from qddot.constraints.assemblies import assemblies
 
-        constrained = ConstrainedRobot(self._evaluate, constraints)
+        constrained = self._constrained(constraints)
         return assemblies(constrained, q, hold, starts, seed, self.limits.lower, self.limits.upper)
 
     @on_host
@@ -1296,7 +1292,7 @@ class Robot:
         """
         from qddot.constraints.assemblies import assembly_mode
 
-        return assembly_mode(ConstrainedRobot(self._evaluate, constraints), q, hold)
+        return assembly_mode(self._constrained(constraints), q, hold)
 
     @on_host_without_programs
     def project_velocity(self, q: ArrayLike, qd: ArrayLike, constraints: Any = None, *, variables: Any = None) -> np.ndarray:
@@ -2565,8 +2561,9 @@ class Robot:
         if f_ext is not None or f_tip is not None:
             if guest(inputs.values()):
                 inputs["wrench"] = self._guests.net_stack(inputs, f_ext, f_tip)
-                return self._compute(quantity, inputs, options, **fixed)
-            inputs["wrench"] = net_stack(self._evaluate, inputs["q"], f_ext, f_tip, flag("check", options.get("check", True)))
+            else:
+                check = flag("check", options.get("check", True))
+                inputs["wrench"] = net_stack(self._evaluate, inputs["q"], f_ext, f_tip, check)
         return self._compute(quantity, inputs, options, **fixed)
 
     def _under(self, constraints: Any, variables: Any, *arrays: Any) -> Any:
@@ -2575,6 +2572,12 @@ class Robot:
             from qddot.constraints.of_tensors import ConstrainedTensors
 
             return ConstrainedTensors(self._guests, constraints, variables)
+        return self._constrained(constraints, variables)
+
+    def _constrained(self, constraints: Any, variables: Any = None) -> ConstrainedRobot:
+        """This robot under constraints."""
+        from qddot.constraints.constrained import ConstrainedRobot  # loaded when first needed
+
         return ConstrainedRobot(self._evaluate, constraints, variables=variables)
 
     # names of the algorithms, for people who look for them: see also SECOND_NAMES ---------------------------------------

@@ -14,7 +14,7 @@ import numpy as np
 from qddot.arguments import names, random_numbers, whole_number
 from qddot.batched import times
 from qddot.constraints.constrained import LONGEST, ConstrainedRobot
-from qddot.errors import ConvergenceError, InputError, unknown_name
+from qddot.errors import ConvergenceError, InputError
 from qddot.model import configuration
 
 if TYPE_CHECKING:
@@ -77,12 +77,10 @@ def assembly_mode(constrained: ConstrainedRobot, q: ArrayLike, hold: Sequence[st
 
 def free_columns(constrained: ConstrainedRobot, hold: Sequence[str]) -> np.ndarray:
     """Return (nv,) False for the columns of held joints, True for all others."""
-    coordinates = {c.name: c for c in constrained.evaluate.model.mechanism.coordinates}
-    free = np.ones(constrained.evaluate.model.mechanism.nv, bool)
-    for name in names("hold", hold):
-        if name not in coordinates:
-            raise unknown_name("joint", name, coordinates)
-        free[list(coordinates[name].v)] = False
+    mechanism = constrained.evaluate.model.mechanism
+    free = np.ones(mechanism.nv, bool)
+    for joint in mechanism.named(names("hold", hold)):
+        free[list(joint.v)] = False
     return free
 
 
@@ -104,6 +102,6 @@ def refuse_open_motions(constrained: ConstrainedRobot, q: np.ndarray, free: np.n
     rank = int((s > 1e-6 * s.max(initial=1)).sum(-1).max(initial=0))
     if rank < free.sum():
         raise InputError(
-            f"the constraints fix {rank} of {int(free.sum())} free motions, so there is no end of configurations: hold "
+            f"the constraints fix {rank} of {int(free.sum())} free motions, so there are infinitely many configurations: hold "
             f"{int(free.sum()) - rank} more of the joints by name, hold=[...]"
         )

@@ -238,6 +238,7 @@ def from_description(constraint: described.Constraint) -> Constraint:
 
 
 def vector(name: str, values: Sequence[float]) -> Vec:
+    """Return three numbers as a vector. Raises InputError: anything else."""
     array = finite_array(name, values)
     if array.shape != (3,):
         raise InputError(f"{name}={as_written(values)}: three numbers are needed")
@@ -245,6 +246,7 @@ def vector(name: str, values: Sequence[float]) -> Vec:
 
 
 def direction(name: str, values: Sequence[float]) -> Vec:
+    """Return the unit vector along three numbers. Raises InputError: not three numbers, or zero."""
     axis, length = unit(vector(name, values))
     if length == 0:
         raise InputError(f"{name}={values!r} has no direction: give a vector that is not zero")
@@ -264,6 +266,7 @@ def checked_axes(axes: str) -> str:
 
 
 def transform(pose: Any) -> Transform:
+    """Return a pose from a 4 x 4 matrix; None is the identity. Raises InputError: not a pose."""
     if pose is None or isinstance(pose, Transform):
         return pose or Transform()
     try:

@@ -121,10 +121,10 @@ def bounce(
     for _ in range(MOST):
         held = Held(contacts, q, qd, push(t, q, qd), rest)
         qd = held.stilled(q, qd)
-        rate = rates_of(held, n, push)
         events = [closing(contacts, n, held.pairs, q)]
         if len(held.pairs):
             events += [leaving(held, n, push), sliding(held, n, push)]
+        rate = rates_of(held, n, push)
         run = solve_ivp(rate, (t, duration), np.concatenate([q, qd]), "DOP853", rtol=rtol, atol=atol, events=events, max_step=0.05)
         if not run.success:
             raise IntegrationError(

@@ -70,12 +70,9 @@ class ElasticFeedbackLinearisation:
 
 
 def without_motors(robot: Robot) -> Robot:
-    """Return the links of an elastic robot, on joints without drives."""
-
-    def springs_only(drive: Drive | None) -> Drive | None:
-        return drive and Drive(stiffness=drive.at_joint.stiffness, rest=drive.rest)
-
-    joints = [replace(joint, drive=springs_only(joint.drive)) for joint in robot.model.joints]
+    """Return the links of an elastic robot, on joints with their springs only."""
+    drives = [x.drive and Drive(stiffness=x.drive.at_joint.stiffness, rest=x.drive.rest) for x in robot.model.joints]
+    joints = [replace(joint, drive=drive) for joint, drive in zip(robot.model.joints, drives)]
     return type(robot)(robot.model.copy(joints=joints))
 
 

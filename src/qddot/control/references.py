@@ -192,6 +192,7 @@ def followed(reference: Follow, nq: int, nv: int, smooth: bool = False) -> Follo
 
 
 def positions(name: str, value: ArrayLike) -> np.ndarray:
+    """Return positions (..., n) as an array. Raises InputError: a single number, or not finite."""
     array = finite_array(name, value)
     if array.ndim == 0:
         raise InputError(f"{name}={as_written(value)}: positions are a list, one number a joint")
@@ -217,6 +218,7 @@ def refuse_overflow(way: np.ndarray, factor: float, *times: float) -> None:
 
 
 def limits(name: str, value: ArrayLike, shape: tuple[int, ...]) -> np.ndarray:
+    """Return limits as an array. Raises InputError: not positive, or another shape."""
     array = finite_array(name, value, infinite=True)
     if not (array > 0).all():
         raise InputError(f"{name} is positive, got {as_written(value)}")

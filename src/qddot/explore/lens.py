@@ -94,6 +94,7 @@ def longest_path(model: Model) -> int:
 
 
 def empty_variant(reason: str) -> dict[str, Any]:
+    """Return a variant without closed forms, with the reason why there are none."""
     quantities = {name: {"missing": reason} for name in QUANTITIES if name != "coriolis_matrix"}
     return {
         "name": "numbers",

@@ -205,6 +205,7 @@ def freedom(robot: Robot, q: np.ndarray) -> int:
 
 
 def refuse_contacts(robot: Robot, contacts: Contacts, closed: bool) -> None:
+    """Refuse contacts of another robot, or of one with closed loops. Raises InputError."""
     if not hasattr(contacts, "spheres"):
         raise InputError(f"contacts={as_written(contacts)}: give a qddot.contact.Contacts of this robot, or None")
     if contacts.robot.model is not robot.model:

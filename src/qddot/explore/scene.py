@@ -47,6 +47,7 @@ def scene(model: Model) -> dict[str, Any]:
 
 
 def body_data(body: Body, shapes: list[Shape]) -> dict[str, Any]:
+    """Return a body and its shapes as plain data."""
     inertia = body.inertia
     mass = float(inertia.m)
     return {

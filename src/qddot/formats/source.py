@@ -16,8 +16,7 @@ from typing import IO, Any, NamedTuple
 from qddot import catalog
 from qddot.arguments import word
 from qddot.errors import InputError, ModelFormatError, ModelLimitError, UnknownNameError, as_written, near_matches, unknown_name
-from qddot.files import DESCRIPTION_BYTES
-from qddot.formats.xml_tree import read_bytes
+from qddot.files import DESCRIPTION_BYTES, NotAFileError, TooLargeError, read_whole
 from qddot.place import Place
 
 SUFFIXES = {".urdf": "xml", ".xml": "xml", ".mjcf": "xml", ".xacro": "xacro", ".toml": "toml", ".json": "json"}
@@ -103,6 +102,17 @@ def sniffed(data: bytes, name: str) -> str:
 def _declared_as_utf8(data: bytes) -> bytes:
     """Return decoded XML without its encoding declaration, which is no longer true."""
     return re.sub(rb"\A(\s*<\?xml[^>]*?)\s+encoding\s*=\s*(\"[^\"]*\"|'[^']*')", rb"\1", data, count=1)
+
+
+def read_bytes(path: str | Path) -> bytes:
+    """The content of a description. Raises OSError: it cannot be read; ModelFormatError: not a regular file, but a FIFO or a
+    device; ModelLimitError: it is larger than any description."""
+    try:
+        return read_whole(path, DESCRIPTION_BYTES)
+    except NotAFileError as error:
+        raise ModelFormatError(str(error), place=Place(str(path)), fix="give the path of a file") from None
+    except TooLargeError as error:
+        raise ModelLimitError(str(error), place=Place(str(path))) from None
 
 
 def _path(source: str | PathLike[str]) -> Path:

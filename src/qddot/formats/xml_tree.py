@@ -9,20 +9,17 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Collection, Iterator
-from pathlib import Path
 from typing import Any
 from xml.parsers import expat
 
 from qddot.errors import (
     ModelError,
-    ModelFormatError,
     ModelLimitError,
     ModelSecurityError,
     ModelSyntaxError,
     ModelValueError,
     near_matches,
 )
-from qddot.files import DESCRIPTION_BYTES, NotAFileError, TooLargeError, read_whole
 from qddot.model.check import MAX_NAME, warn
 from qddot.place import Place
 
@@ -157,17 +154,6 @@ class Element:
             if close:
                 rule = f"unknown attribute {attribute!r} is ignored"
                 warn(rule, **self.where, fix=f"did you mean {close[0]!r}?")
-
-
-def read_bytes(path: str | Path) -> bytes:
-    """Return the content of a description. Raises OSError: it cannot be read; ModelFormatError: not a regular file, but a FIFO or
-    a device; ModelLimitError: larger than the limit."""
-    try:
-        return read_whole(path, DESCRIPTION_BYTES)
-    except NotAFileError as error:
-        raise ModelFormatError(str(error), place=Place(str(path)), fix="give the path of a file") from None
-    except TooLargeError as error:
-        raise ModelLimitError(str(error), place=Place(str(path))) from None
 
 
 def parse_xml(data: bytes, file: str, limits: dict[str, int] | None = None, *, text: bool = False) -> Element:

@@ -134,6 +134,6 @@ def refuse_endless(target: Target) -> None:
     free, rows = int(target.moving.sum()), len(target.rows)
     if free > rows:
         raise InputError(
-            f"{free} joints may move and {rows} rows are asked for ({', '.join(target.rows)}), so there is no end of "
+            f"{free} joints may move and {rows} rows are asked for ({', '.join(target.rows)}), so there are infinitely many "
             f"configurations: hold {free - rows} of the joints by name, hold=[...]"
         )

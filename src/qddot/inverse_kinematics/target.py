@@ -13,7 +13,7 @@ from qddot.algorithms.reaching import ROWS, size
 from qddot.arguments import flag, names, positive_number, shape_of
 from qddot.compile.arrays import DOUBLE, as_array, first_index
 from qddot.compile.evaluate import Evaluator
-from qddot.errors import InputError, unknown_name
+from qddot.errors import InputError
 from qddot.task_space.task import choose
 
 if TYPE_CHECKING:
@@ -129,12 +129,10 @@ def off_rotation(R: np.ndarray) -> np.ndarray:
 
 def movable(evaluate: Evaluator, hold: Sequence[str] | str) -> np.ndarray:
     """Return (nv,) 0 for the columns of held joints, 1 for all others."""
-    coordinates = {c.name: c for c in evaluate.model.mechanism.coordinates}
-    moving = np.ones(evaluate.model.mechanism.nv)
-    for name in names("hold", hold):
-        if name not in coordinates:
-            raise unknown_name("joint", name, coordinates)
-        moving[list(coordinates[name].v)] = 0.0
+    mechanism = evaluate.model.mechanism
+    moving = np.ones(mechanism.nv)
+    for joint in mechanism.named(names("hold", hold)):
+        moving[list(joint.v)] = 0.0
     if not moving.any():
         raise InputError("every joint is held: nothing can move to the pose")
     return moving

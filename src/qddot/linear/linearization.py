@@ -19,7 +19,7 @@ from qddot.arrays.guests import constant, guest_module
 from qddot.compile.arrays import as_array
 from qddot.compile.evaluate import Options
 from qddot.compile.kinds import guest
-from qddot.errors import ConvergenceError, InputError, SingularityError, as_written, unknown_name
+from qddot.errors import ConvergenceError, InputError, SingularityError, as_written
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -266,11 +266,7 @@ def as_given(robot: Robot, q: Any, qd: Any, tau: Any, given: Options) -> tuple[A
 
 def driven_columns(robot: Robot, names: Sequence[str]) -> list[int]:
     """Return the columns of qd that belong to joints, in the order given."""
-    coordinates = {c.name: c for c in robot.model.mechanism.coordinates}
-    for name in names:
-        if name not in coordinates:
-            raise unknown_name("joint", name, coordinates)
-    return [k for name in names for k in coordinates[name].v]
+    return [k for joint in robot.model.mechanism.named(names) for k in joint.v]
 
 
 def carried(robot: Robot, qd: Any) -> Any:

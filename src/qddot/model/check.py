@@ -134,43 +134,27 @@ def check_frames(frames: Sequence[Frame], links: Sequence[Link]) -> None:
 
 def check_joint(joint: Joint) -> None:
     """Check one joint on its own."""
-    element = f"joint {joint.name!r}"
+    element, limits = f"joint {joint.name!r}", joint.limits
+
+    def refuse(rule: str, part: str, fix: str, **written: str) -> NoReturn:
+        raise ModelValueError(rule, place=place_of(joint.place, part), element=element, fix=fix, **written)
+
     if joint.kind not in KINDS:
-        raise ModelValueError(
-            "unknown joint type",
-            place=place_of(joint.place, "type"),
-            element=element,
-            attribute="type",
-            text=joint.kind,
-            fix=near_matches(str(joint.kind), KINDS),
-        )
-    if joint.limits.lower > joint.limits.upper:
-        raise ModelValueError(
-            f"the lower limit {joint.limits.lower:g} is above the upper {joint.limits.upper:g}",
-            place=place_of(joint.place, "limits"),
-            element=element,
-            fix="swap them",
-        )
-    turned = [x for x in (joint.limits.lower, joint.limits.upper) if TURNS < abs(x) <= DEGREES]
+        refuse("unknown joint type", "type", near_matches(str(joint.kind), KINDS), attribute="type", text=joint.kind)
+    if limits.lower > limits.upper:
+        refuse(f"the lower limit {limits.lower:g} is above the upper {limits.upper:g}", "limits", "swap them")
+    turned = [x for x in (limits.lower, limits.upper) if TURNS < abs(x) <= DEGREES]
     if joint.kind in ("revolute", "helical") and turned:
         rule = f"limits are in radians, and this is {abs(turned[-1]) / (2 * math.pi):.3g} turns: are these degrees?"
-        text = f"{joint.limits.lower:g} {joint.limits.upper:g}"
+        text = f"{limits.lower:g} {limits.upper:g}"
         warn(rule, place=place_of(joint.place, "limits"), element=f"{element} > limits", text=text, fix="give radians")
-    for name in ("velocity", "effort"):
-        value = getattr(joint.limits, name)
+    for name, value in (("velocity", limits.velocity), ("effort", limits.effort)):
         if value < 0:
-            where = {"place": place_of(joint.place, "limits"), "element": element, "attribute": name, "text": f"{value:g}"}
-            raise ModelValueError("a limit is not negative", **where, fix="give its magnitude")
+            refuse("a limit is not negative", "limits", "give its magnitude", attribute=name, text=f"{value:g}")
     if (joint.kind == "helical") != (not is_zero(joint.pitch)):
         rule = "a helical joint needs a pitch" if joint.kind == "helical" else f"a {joint.kind} joint has no pitch"
-        raise ModelValueError(
-            rule,
-            place=place_of(joint.place, "pitch" if not is_zero(joint.pitch) else "type"),
-            element=element,
-            attribute="pitch",
-            text=str(joint.pitch),
-            fix="give type and pitch that fit",
-        )
+        part = "type" if is_zero(joint.pitch) else "pitch"
+        refuse(rule, part, "give type and pitch that fit", attribute="pitch", text=str(joint.pitch))
     if joint.mimic and joint.kind not in SINGLE:
         raise ModelValueError(
             f"a {joint.kind} joint cannot follow another",
@@ -316,6 +300,7 @@ def massless_tips(links: Sequence[Link], joints: Sequence[Joint]) -> list[Link]:
 
 
 def _has_inertia(link: Link) -> bool:
+    """True if a link has a mass or a moment of inertia, or symbols for them."""
     if link.inertia is None:
         return False
     numbers = (link.inertia.mass, *(x for row in link.inertia.tensor for x in row))

@@ -74,6 +74,7 @@ def _refuse_second_parent(joint: Joint, above: dict[str, Joint]) -> None:
 
 
 def _loop_through(joint: Joint, above: dict[str, Joint]) -> str:
+    """Return the links of the loop that a joint closes, joined by hyphens."""
     names = [joint.child, joint.parent]
     while names[-1] != joint.child:
         names.append(above[names[-1]].parent)
@@ -81,6 +82,7 @@ def _loop_through(joint: Joint, above: dict[str, Joint]) -> str:
 
 
 def _loop(start: str, above: dict[str, Joint]) -> str:
+    """Return words for the loop in which the path from a link towards the root ends."""
     seen: dict[str, None] = {}
     at = start
     while at not in seen:

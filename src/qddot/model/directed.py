@@ -41,6 +41,7 @@ def either_way(name: str, value: Scalar | Sequence[Scalar]) -> Scalar | Pair:
 
 
 def not_negative(name: str, value: Scalar) -> None:
+    """Refuse a negative constant. Raises ModelValueError."""
     if not is_symbolic(value) and value < 0:
         raise refuse(
             name, value, "friction, stiffness, inertia and the constants of a motor are not negative", "give its magnitude"
@@ -48,6 +49,7 @@ def not_negative(name: str, value: Scalar) -> None:
 
 
 def number(name: str, value: object) -> Scalar:
+    """Return a finite number or an expression. Raises ModelValueError: anything else."""
     try:
         return as_scalar(value)
     except (TypeError, ValueError) as error:

@@ -170,6 +170,7 @@ class JointSide:
 
 
 def _harmonics(value: object) -> tuple[Harmonic, ...]:
+    """Return the (k, a, b) of a drive, checked. Raises ModelValueError: not rows of three numbers, or a wrong order."""
     fix = "give [[k, a, b], ...] for a cos(k q) + b sin(k q), each k once"
     try:
         rows = [tuple(row) for row in value]  # type: ignore[union-attr]
@@ -183,6 +184,7 @@ def _harmonics(value: object) -> tuple[Harmonic, ...]:
 
 
 def _axis(value: Sequence[Scalar]) -> Vec:
+    """Return the unit vector of a rotor's axis. Raises ModelValueError: not three numbers, or zero."""
     try:
         axis, length = unit(vec(value))
     except (TypeError, ValueError) as error:
@@ -193,6 +195,7 @@ def _axis(value: Sequence[Scalar]) -> Vec:
 
 
 def _torque_speed(value: Sequence[float]) -> tuple[float, float]:
+    """Return (stall torque, no-load speed), checked. Raises ModelValueError: not two positive numbers."""
     numbers = tuple(number("torque_speed", x) for x in value) if isinstance(value, Sequence) else ()
     if len(numbers) != 2 or any(is_symbolic(x) or x <= 0 for x in numbers):
         raise refuse("torque_speed", value, "two positive numbers are needed, stall torque and no-load speed", "give both")
@@ -200,6 +203,7 @@ def _torque_speed(value: Sequence[float]) -> tuple[float, float]:
 
 
 def _positive(name: str, value: object) -> Scalar:
+    """Return a positive number or an expression. Raises ModelValueError: anything else."""
     x = number(name, value)
     if not is_symbolic(x) and x <= 0:
         raise refuse(name, value, "a positive number is needed", "give a number above zero")

@@ -326,6 +326,7 @@ def steiner(mass: Scalar, d: Vec) -> Mat:
 
 
 def _tensor(values: object) -> Mat:
+    """Return a 3 x 3 tensor from any form that `Inertia` takes. Raises ValueError: another shape, or not symmetric."""
     if isinstance(values, Mat):
         return map_scalars(as_scalar, values)
     array = np.array(values, dtype=object)

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from qddot.errors import unknown_name
 from qddot.model.description import Joint, Limits
 from qddot.model.directed import pair
 from qddot.model.drive import Drive, JointSide
@@ -122,6 +123,8 @@ class Coordinates(NamedTuple):
 
 
 class Mechanism(NamedTuple):
+    """The moving bodies of a robot, its frames (name -> body and pose on it), and its coordinates."""
+
     bodies: tuple[Body, ...]
     frames: dict[str, tuple[int, Transform]]
     coordinates: tuple[Coordinates, ...]
@@ -135,6 +138,14 @@ class Mechanism(NamedTuple):
             for part in joint.parts:
                 yield part, slice(i, i + part.nq), slice(k, k + part.nv)
                 i, k = i + part.nq, k + part.nv
+
+    def named(self, names: Sequence[str]) -> list[Coordinates]:
+        """Return the coordinates of joints by their names. Raises UnknownNameError: no such joint with coordinates of its own."""
+        own = {c.name: c for c in self.coordinates}
+        for name in names:
+            if name not in own:
+                raise unknown_name("joint", name, own)
+        return [own[name] for name in names]
 
 
 def lower(model: Model) -> Mechanism:

@@ -77,12 +77,7 @@ def subtree(model: Model, root: str, gravity: Sequence[Scalar] | None = None) ->
     """Return the link `root`, which stands still, and everything beyond it."""
     below = children(model)
     known("link", root, below)
-    kept, stack = {root}, [root]
-    while stack:
-        for joint in below[stack.pop()]:
-            kept.add(joint.child)
-            stack.append(joint.child)
-    return part(model, root, kept, gravity)
+    return part(model, root, carried(below, [root]), gravity)
 
 
 def chain(model: Model, base: str, tip: str, gravity: Sequence[Scalar] | None = None) -> Model:
@@ -96,13 +91,7 @@ def chain(model: Model, base: str, tip: str, gravity: Sequence[Scalar] | None = 
         if path[-1] not in above:
             raise InputError(f"{tip!r} does not hang on {base!r}: a chain goes outwards (the root is {model.root!r})")
         path.append(above[path[-1]].parent)
-    kept, stack = set(path), list(path)
-    while stack:
-        for joint in below[stack.pop()]:
-            if joint.kind == "fixed" and joint.child not in kept:
-                kept.add(joint.child)
-                stack.append(joint.child)
-    found = part(model, base, kept, gravity)
+    found = part(model, base, carried(below, path, only_fixed=True), gravity)
     return found if tip in (base, found.end) else found.copy(end=tip)
 
 
@@ -112,6 +101,16 @@ def children(model: Model) -> dict[str, list[Joint]]:
     for joint in model.joints:
         below[joint.parent].append(joint)
     return below
+
+
+def carried(below: dict[str, list[Joint]], links: list[str], *, only_fixed: bool = False) -> set[str]:
+    """Return these links and all that they carry, or, `only_fixed`, those that are fixed to them."""
+    found, stack = set(links), list(links)
+    while stack:
+        children = {joint.child for joint in below[stack.pop()] if joint.kind == "fixed" or not only_fixed} - found
+        found |= children
+        stack += children
+    return found
 
 
 def part(model: Model, root: str, kept: set[str], gravity: Sequence[Scalar] | None) -> Model:

@@ -121,6 +121,7 @@ def with_numbers(model: Model, name: str, values: Sequence[Scalar]) -> Model:
 
 
 def changed_inertia(link: Link, what: str, values: Sequence[Scalar]) -> Inertia:
+    """Return the inertia of a link with its mass, centre of mass or tensor replaced."""
     own = link.inertia or Inertia()
     if what == "mass":
         return Inertia(values[0], own.com, own.tensor)

@@ -47,6 +47,7 @@ def film(
 
 
 def refuse_suffix(path: Path) -> None:
+    """Refuse a file name with an unknown suffix, or .mp4 without ffmpeg. Raises InputError."""
     if path.suffix.lower() not in FORMATS:
         raise InputError(f"{path}: a film is saved as {', '.join(FORMATS[:-1])} or {FORMATS[-1]}")
     if path.suffix.lower() == ".mp4" and shutil.which("ffmpeg") is None:

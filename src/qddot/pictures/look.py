@@ -115,6 +115,7 @@ def panels(ax: Any, count: int, *, size: tuple[float, float], sharex: bool = Tru
 
 
 def refuse_others(ax: Any) -> None:
+    """Refuse an object that is not axes of Matplotlib. Raises InputError."""
     from matplotlib.axes import Axes
 
     if not isinstance(ax, Axes):

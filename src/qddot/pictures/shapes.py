@@ -3,7 +3,6 @@ links, rails under sliders."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -27,7 +26,7 @@ def base_shapes(model: Model, reach: float, r: float) -> list[Shape]:
     for child in moved_by(model, WORLD):
         shapes += rail(model, child, reach, r)
     for end in unique([*(point(child.placement) for child in moved_by(model, WORLD) if not is_virtual(model, child)), *closed]):
-        shapes += connection([0.0, 0.0, 0.0], end, r)
+        shapes += connection(end, r)
     return shapes
 
 
@@ -51,7 +50,7 @@ def link_shapes(model: Model, body: Body, reach: float, r: float) -> list[Shape]
         if not any(norm(x) > 0.2 * r for x in ends) and float(body.inertia.m) > 0:
             ends = [[2 * float(x) / float(body.inertia.m) for x in body.inertia.h]]
     for end in unique(ends):
-        shapes += connection([0.0, 0.0, 0.0], end, r)
+        shapes += connection(end, r)
     return shapes
 
 
@@ -100,9 +99,9 @@ def moved_by(model: Model, index: int) -> list[Body]:
     return [child for child in model.bodies if child.parent == index and not isinstance(child.joint, Rotor)]
 
 
-def connection(start: Sequence[float], end: Sequence[float], r: float) -> list[Shape]:
-    long = norm(np.subtract(end, start)) > 0.2 * r
-    return [{"kind": "capsule", "from": list(start), "to": list(end), "radius": r}] if long else []
+def connection(end: list[float], r: float) -> list[Shape]:
+    """Return a capsule from a body's origin to a point; nothing if that is very close."""
+    return [{"kind": "capsule", "from": [0.0, 0.0, 0.0], "to": end, "radius": r}] if norm(end) > 0.2 * r else []
 
 
 def is_virtual(model: Model, body: Body) -> bool:

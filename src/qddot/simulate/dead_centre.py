@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from qddot.batched import T
+from qddot.compile.arrays import first_index
 from qddot.constraints.factored import cholesky
 from qddot.constraints.motion_program import NEAR, TURN
 from qddot.errors import ConvergenceError, SingularityError
@@ -156,7 +157,7 @@ class Regularity:
                 continue
             more = (self.values(self.columns(beside), self.size) > RANK).sum(-1) > self.rank
             if more.any():
-                motion = tuple(int(i) for i in np.argwhere(more)[0])
+                motion = first_index(more)
                 raise SingularityError(
                     f"the constraints lose rank in the first state{f' of motion {list(motion)}' if motion else ''}, q = "
                     f"{np.round(q[motion], 6).tolist()}: branches of the motion meet there, a dead centre. Start beside it, on one."
@@ -348,10 +349,10 @@ class PastDeadCentres:
         self.torque.begin(t, q, qd)
         end = q.copy(), qd.copy()
         if not risky.all():  # step the others, each as it would be alone
-            safe = tuple(int(i) for i in np.argwhere(~risky)[0])
+            safe = first_index(~risky)
             stand_in = [np.where(risky[..., None], x[safe], x) for x in (q, qd)]
             end = self.step(t, stand_in[0], stand_in[1], h)
-        for motion in motions(risky):
+        for motion in map(tuple, np.argwhere(risky).tolist()):
             _, *state = self.passage.go(t, q[motion], qd[motion], t + h, self.accelerate(q.shape[:-1], motion), motion)
             end[0][motion], end[1][motion] = state
         return end
@@ -377,8 +378,3 @@ def accelerations(switching: Switching, t: float, q: np.ndarray, qd: np.ndarray,
     if not switching:
         return switching.dynamics.accelerate(t, q, qd, tau)
     return switching.accelerate(t, q, qd, tau, switching.decide(t, q, qd, tau))[0]
-
-
-def motions(mask: np.ndarray) -> Iterator[tuple]:
-    for index in np.argwhere(mask):
-        yield tuple(int(i) for i in index)

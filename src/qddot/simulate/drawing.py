@@ -40,6 +40,7 @@ def plot(motion: Trajectory, signals: tuple[str, ...], ax: Any) -> np.ndarray:
 
 
 def joints(ax: Any, motion: Trajectory, signal: str) -> None:
+    """Draw one signal of all joints over time."""
     what, *both = SIGNALS[signal]
     mechanism = motion.robot.model.mechanism
     names, values = coordinate_names(mechanism, "q" if signal == "q" else "v"), getattr(motion, signal)
@@ -50,6 +51,7 @@ def joints(ax: Any, motion: Trajectory, signal: str) -> None:
 
 
 def energies(ax: Any, motion: Trajectory, signal: str) -> None:
+    """Draw kinetic and potential energy and their sum over time."""
     for name, role in (("kinetic", "inertial"), ("potential", "gravity")):
         ax.plot(motion.t, getattr(motion, f"{name}_energy"), color=color(role), label=name)
     ax.plot(motion.t, motion.energy, color=color("ink"), linestyle="--", label="sum")

@@ -108,6 +108,7 @@ def sampled(law: Any, given: Any) -> Any:
 
 
 def checked(name: str, x: Any, size: int) -> np.ndarray:
+    """Return the result of a law as an array. Raises InputError: not (..., size) finite numbers."""
     x = np.asarray(x, float)
     if x.shape[-1:] != (size,) or not np.isfinite(x).all():
         raise InputError(f"{name} gave {x}: (..., {size}) finite numbers are needed")
@@ -211,13 +212,12 @@ def simulate_electric(
         law.begin(float(when), motion.q[k], motion.qd[k])
         for found, x in zip((u, i, others), law.parts(float(when), motion.q[k], motion.qd[k])):
             found.append(np.broadcast_to(x, (*q.shape[:-1], x.shape[-1])))
-    at = (..., circuit.q), (..., circuit.v)
     return ElectricTrajectory(
         robot,
         motion.t,
-        motion.q[at[0]],
-        motion.qd[at[1]],
-        motion.tau[at[1]],
+        motion.q[..., circuit.q],
+        motion.qd[..., circuit.v],
+        motion.tau[..., circuit.v],
         motion.events,
         motion._switching,
         motors=motors,
@@ -230,17 +230,7 @@ def simulate_electric(
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class _Electric:
-    motors: Motors
-    voltage: np.ndarray
-    current: np.ndarray
-    given: np.ndarray
-    whole: Trajectory
-    circuit: Circuit
-
-
-@dataclass(frozen=True, eq=False)
-class ElectricTrajectory(_Electric, Trajectory):
+class ElectricTrajectory(Trajectory):
     """A motion under voltage. `tau` are all joint forces: those of the motors, and the others, `given`.
 
     Attributes:
@@ -250,6 +240,13 @@ class ElectricTrajectory(_Electric, Trajectory):
         whole: the motion with charges and the energy meter as coordinates.
         circuit: the places of these coordinates.
     """
+
+    motors: Motors
+    voltage: np.ndarray
+    current: np.ndarray
+    given: np.ndarray
+    whole: Trajectory
+    circuit: Circuit
 
     @cached_property
     def _resolved(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]:

@@ -64,6 +64,7 @@ def as_watches(events: Any, batch: tuple[int, ...]) -> list[Watch]:
 
 
 def as_watch(f: Callable) -> Watch:
+    """Return a caller's function as a `Watch` that checks its results."""
     name = getattr(f, "__name__", type(f).__name__)
 
     def value(t: float, q: np.ndarray, qd: np.ndarray) -> float:

@@ -244,6 +244,7 @@ def letters(letter: str, n: int) -> list[sympy.Symbol]:
 
 
 def refuse_unknown_functions(what: str, x: Expr) -> None:
+    """Refuse an expression with functions or powers that cannot be computed, or that is not real. Raises InputError."""
     for f in x.atoms(sympy.Function):
         if not isinstance(f, KNOWN):
             raise InputError(f"{what} has {f}: known are sin, cos, tan, sign, Abs, square roots and whole powers")

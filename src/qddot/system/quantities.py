@@ -32,6 +32,7 @@ def bias(model: LiftedSystem, q: Scalars, qd: Scalars, drives: str = "with") -> 
 
 
 def friction(model: LiftedSystem, qd: Scalars) -> list[Scalar]:
+    """Return dD/dqd. Raises InputError: the dissipation depends on q, too."""
     found = model.source.lagrangian
     if any(x.has(*found.q) for x in found.friction):
         raise InputError("the dissipation of this system depends on q, too: see bias_torque(q, qd)")

@@ -166,6 +166,7 @@ class System(Robot):
 
 
 def as_limits(name: str, pair: Any) -> Limits:
+    """Return a pair (lower, upper) as limits of a coordinate. Raises InputError: not such a pair."""
     try:
         lower, upper = pair
         return Limits(float(lower), float(upper))

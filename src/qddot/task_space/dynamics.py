@@ -19,7 +19,7 @@ from qddot.algorithms.task_inertia import SINGULAR
 from qddot.arguments import positive_number
 from qddot.arrays.guests import constant
 from qddot.batched import T, times
-from qddot.compile.arrays import as_array
+from qddot.compile.arrays import as_array, first_index
 from qddot.compile.evaluate import Evaluator, Options
 from qddot.compile.kinds import library_of, mixed
 from qddot.errors import InputError, SingularityError
@@ -199,7 +199,7 @@ def task_space(robot: Robot, q: Any, qd: Any, task: Task, damping: float | None,
         V=times(J, qd),
         M_C=M_C,
         J_bar=J_bar,
-        N=array_like(q, np.eye(nv).tolist()) - T(J) @ to_task,
+        N=array_like(q, [[float(i == j) for j in range(nv)] for i in range(nv)]) - T(J) @ to_task,  # np.eye breaks torch.compile
         C_C=products @ J_bar,
         c_C=times(products, qd),
         g_C=times(to_task, g),
@@ -262,7 +262,7 @@ def refuse_dependent(evaluate: Evaluator, q: np.ndarray, task: Task, damping: fl
         s = np.sqrt(np.concatenate([s, np.zeros((*s.shape[:-1], max(J.shape[-2] - s.shape[-1], 0)))], -1) ** 2 + damping**2)
     dependent = ~(s[..., -1] > SINGULAR * s[..., 0])
     if dependent.any():
-        state = tuple(int(i) for i in np.argwhere(dependent)[0])
+        state = first_index(dependent)
         values = s[state]
         rank = int((values > SINGULAR * values[0]).sum())
         condition = values[0] / values[-1] if values[-1] > 0 else np.inf
