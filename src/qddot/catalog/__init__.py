@@ -98,17 +98,17 @@ def own_entry(name: str) -> Entry:
 
 def wheel_entry(name: str, path: Path) -> Entry:
     folder = folder_of(path)
-    said = re.search(r"licen[sc]e:[ \t]*(\S.*)", text_of(folder / "README.md"), re.IGNORECASE)
+    stated = re.search(r"licen[sc]e:[ \t]*(\S.*)", text_of(folder / "README.md"), re.IGNORECASE)
     first = next((line.strip() for line in text_of(folder / "LICENSE").splitlines() if line.strip()), "")
-    licence = said[1].strip() if said and said[1].strip() != "NA" else first or "not stated"
+    licence = stated[1].strip() if stated and stated[1].strip() != "NA" else first or "not stated"
     return Entry(name, path, wheel.title(folder.name.removesuffix("_description"), path.stem), WHEEL, licence)
 
 
 def download_entry(name: str, about: Any) -> Entry:
     """Return the entry of a robot that is to be downloaded, from the attributes that its package has; versions differ."""
-    said = {key: getattr(about, key, None) for key in ("maker", "robot", "license_spdx", "dof")}
-    title = " ".join(str(x) for x in (said["maker"], said["robot"]) if x) or name.replace("_", " ")
-    return Entry(name, None, title, downloads.PACKAGE, str(said["license_spdx"] or "not stated"), said["dof"])
+    data = {key: getattr(about, key, None) for key in ("maker", "robot", "license_spdx", "dof")}
+    title = " ".join(str(x) for x in (data["maker"], data["robot"]) if x) or name.replace("_", " ")
+    return Entry(name, None, title, downloads.PACKAGE, str(data["license_spdx"] or "not stated"), data["dof"])
 
 
 def text_of(path: Path) -> str:

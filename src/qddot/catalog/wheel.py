@@ -102,6 +102,6 @@ def title(folder: str, stem: str) -> str:
     """Return the title of a robot of the wheel; its names, if it is not listed here."""
     words = FOLDERS.get(folder)
     if words is None:
-        of, name = folder.replace("_", " "), stem.replace("_", " ")
-        return name if of in name else f"{of}: {name}"
+        family, name = folder.replace("_", " "), stem.replace("_", " ")
+        return name if family in name else f"{family}: {name}"
     return f"{words}: {VARIANTS[stem]}" if stem in VARIANTS else words

@@ -92,7 +92,7 @@ def version(distribution: str) -> str | None:
 
 
 def part(distribution: str, module: str, purpose: str, installed_as: str) -> dict[str, Any]:
-    """Return whether a package is installed (that of an extra stands for all of it), and what it is for."""
+    """Return whether a package is installed (an extra counts as installed if its first package is), and its purpose."""
     found = version(distribution)
     there = found is not None and (not module or find_spec(module) is not None)
     how = f"{distribution} {found}" if there else f"pip install {installed_as}"

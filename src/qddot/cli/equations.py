@@ -65,9 +65,9 @@ def command(
     from qddot.symbolic.printing.printer import printer_for
     from qddot.symbolic.printing.shown import summands
 
-    said = [name for name, value in (("--notation", notation), ("--digits", digits)) if value is not None]
-    if said and style not in STYLED:
-        raise click.UsageError(f"{said[0]} does not apply to --format {style}")
+    styling = [name for name, value in (("--notation", notation), ("--digits", digits)) if value is not None]
+    if styling and style not in STYLED:
+        raise click.UsageError(f"{styling[0]} does not apply to --format {style}")
     written: dict[str, Any] = {}
     if style in STYLED:
         written = {"lhs": True, "notation": notation or "qddot", "rounded": True}

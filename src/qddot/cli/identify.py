@@ -59,9 +59,9 @@ def command(
     """
     import qddot
 
-    said = {"columns": named_columns(columns) or None, "rate": rate, "time_unit": time_unit, "gains": gains}
-    said |= {"degrees": degrees, "repair": repair or None}
-    options: Any = {name: value for name, value in said.items() if value is not None}
+    given = {"columns": named_columns(columns) or None, "rate": rate, "time_unit": time_unit, "gains": gains}
+    given |= {"degrees": degrees, "repair": repair or None}
+    options: Any = {name: value for name, value in given.items() if value is not None}
     with plainly():
         with working("reading"):
             from qddot.identify import Log

@@ -26,21 +26,21 @@ def command(robot: Any, details: bool, as_json: bool, **how: Any) -> None:
 
     with plainly("reading"):
         found = qddot.load(robot, **how)
-    said = found.details()
+    described = found.details()
     if as_json:
         data = {"name": found.name, "dof": found.nv, "nq": found.nq, "gravity": [plain(x) for x in found.model.gravity]}
-        data |= {"links": found.link_names, "frames": found.frame_names, "moving_mass": plain(said.mass)}
-        print_json({**data, "symbols": sorted(map(str, found.symbols)), "joints": said.rows()})
+        data |= {"links": found.link_names, "frames": found.frame_names, "moving_mass": plain(described.mass)}
+        print_json({**data, "symbols": sorted(map(str, found.symbols)), "joints": described.rows()})
         return
     if terminal_width() is not None:
         print_table(found)
     else:
         click.echo(repr(found))
     if not found.symbols and not found.model.kinematics_only:
-        click.echo(f"  moving mass: {said.mass:.6g} kg")
+        click.echo(f"  moving mass: {described.mass:.6g} kg")
     for joint in found.model.joints:
         if joint.drive is not None and (words := drive_words(joint.drive, joint.kind)):
             tell(f"  drive of {joint.name}: {words}")
     tell(f"  frames: {', '.join(found.frame_names)}")
     if details:
-        tell("\n" + "\n".join(str(said).splitlines()[1:]))
+        tell("\n" + "\n".join(str(described).splitlines()[1:]))

@@ -67,13 +67,13 @@ def in_si_units(table: Table, name: str, group: Group) -> tuple[np.ndarray, str]
     units = layout.units(name)
     if other := next((unit for unit in units if unit is not None and unit.kind), None):
         raise InputError(f"{table.file}: {group} are in {other.name}, and {name} is in N m (N)")
-    told = dict.fromkeys(unit.name for unit in units if unit is not None)
-    if told and None in units:
+    named = dict.fromkeys(unit.name for unit in units if unit is not None)
+    if named and None in units:
         raise InputError(
-            f"{table.file}: some of {group} tell a unit, {', '.join(told)}, and some do not: name it for all or for none"
+            f"{table.file}: some of {group} tell a unit, {', '.join(named)}, and some do not: name it for all or for none"
         )
     scale = np.array([1.0 if unit is None else unit.scale for unit in units])
-    return np.asarray(layout.take(table, name), float) * scale, f", in {', '.join(told)}" if told else ""
+    return np.asarray(layout.take(table, name), float) * scale, f", in {', '.join(named)}" if named else ""
 
 
 def write_results(path: str, parts: dict[str, Any], states: int | None) -> None:

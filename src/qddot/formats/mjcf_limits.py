@@ -101,8 +101,8 @@ def check_width(element: Element, everything: int) -> None:
 def check_keys(elements: list[Element], joints: int) -> None:
     """Check keyframes, each of which holds a whole state."""
     keys = [x for x in elements if x.tag == "key" and x.parent is not None and x.parent.tag == "keyframe"]
-    said = [(n, x) for x in elements if x.tag == "size" for n in counts(x.attributes.get("nkey", ""))]
-    for n, element in [*said, (float(len(keys)), keys[-1] if keys else elements[0])]:
+    claimed = [(n, x) for x in elements if x.tag == "size" for n in counts(x.attributes.get("nkey", ""))]
+    for n, element in [*claimed, (float(len(keys)), keys[-1] if keys else elements[0])]:
         most = min(SIZES["nkey"], MAX_CELLS // (STATE * (1 + joints)))
         if n > most:
             rule = f"{n:.15g} keyframes of {joints} joints are over the limit of {most}"

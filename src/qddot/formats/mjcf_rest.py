@@ -73,7 +73,7 @@ def _coupling(model: Any, i: int, links: list[str], named: dict) -> Coupling:
     return Coupling(joint=model.joint(first).name, leader=leader, coefficients=numbers, **named)
 
 
-# what is not kept -----------------------------------------------------------------------------------------------------
+# parts not kept -------------------------------------------------------------------------------------------------------
 
 
 def report_rest(compiled: Compiled, strict: bool) -> None:

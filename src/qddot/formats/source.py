@@ -141,8 +141,8 @@ def _path(source: str | PathLike[str]) -> Path:
         more = "" if catalog.installed() else f"; {catalog.EXTRA}"
         if about := [entry.name for entry in catalog.containing(source) if source]:
             several = f"these have it in name or description: {', '.join(about[:12])}" + (", ..." if len(about) > 12 else "")
-            said = several if len(about) > 1 else f"did you mean {about[0]!r}?"
-            raise UnknownNameError(f"no file or catalog robot {source!r}: {said}{more}")
+            hint = several if len(about) > 1 else f"did you mean {about[0]!r}?"
+            raise UnknownNameError(f"no file or catalog robot {source!r}: {hint}{more}")
         raise UnknownNameError(f"{unknown_name('file or catalog robot', source, catalog.known_names())}{more}")
     near = f"the catalog has {path.stem!r}" if path.stem in catalog.known_names() else near_files(path)
     raise FileNotFoundError(errno.ENOENT, f"no such robot description{f': {near}' if near else ''}", str(path))
@@ -151,5 +151,5 @@ def _path(source: str | PathLike[str]) -> Path:
 def near_files(path: Path) -> str:
     """Return `did you mean 'arm.toml'?` if the folder has a description with a similar name, else an empty text."""
     there = [x.name for x in path.parent.iterdir() if x.suffix.lower() in SUFFIXES] if path.parent.is_dir() else []
-    said = near_matches(path.name, there)
-    return said if said.startswith("did") else ""
+    hint = near_matches(path.name, there)
+    return hint if hint.startswith("did") else ""

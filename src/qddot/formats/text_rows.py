@@ -27,12 +27,12 @@ def read_row(keys: Keys) -> dict[str, Any]:
         "drive": lambda: read_drive(keys),
         "mimic": lambda: _mimic(keys),
     }
-    faults, said = Faults(), {}
+    faults, parts_read = Faults(), {}
     for part, read in parts.items():
         with faults:
-            said[part] = read()
+            parts_read[part] = read()
     faults.tell()
-    return said
+    return parts_read
 
 
 def _inertia_place(keys: Keys) -> Place | None:

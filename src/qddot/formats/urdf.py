@@ -241,12 +241,12 @@ def _joint(element: Element, strict: bool) -> Joint:
         joint = replace(joint, axis=_axis(element))
     if screw := element.one("qddot_screw"):
         joint = replace(joint, pitch=screw.number("pitch") if kind == "helical" else 0.0, rate=screw.number("rate", 1.0))
-    faults, said = Faults(), {}
+    faults, parts_read = Faults(), {}
     for part, read in {"limits": partial(_limits, kind=kind), "mimic": _mimic, "drive": _drive}.items():
         with faults:
-            said[part] = read(element)
+            parts_read[part] = read(element)
     faults.tell()
-    return replace(joint, **said)
+    return replace(joint, **parts_read)
 
 
 def _kind(element: Element) -> str:

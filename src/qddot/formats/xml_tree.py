@@ -1,4 +1,4 @@
-"""XML files as trees whose elements know their line, for error messages.
+"""XML files as trees of elements with their places in the file, for error messages.
 
 Expat does the parsing and refuses what is not well-formed. No reference out of the file is followed: a document type, and with it
 every entity, is refused. Sizes are checked before anything is built, and nothing recurses.

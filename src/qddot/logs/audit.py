@@ -280,11 +280,11 @@ def gravity(log: Log, robot: Robot) -> Iterator[Finding]:
     with_it, against, off = [], [], []
     for i in np.flatnonzero((size > WEIGHT_SHOWS * max(size.max(), 1e-9)) & (np.std(motion.tau, axis=0) > 0)):
         slope, error = slope_of(motion, described, weight, int(i))
-        told = f"{log.joint_names[i]} {slope:.3g} +- {error:.1g}"
+        fitted = f"{log.joint_names[i]} {slope:.3g} +- {error:.1g}"
         if abs(slope) > SURE_SLOPE * error:
-            (with_it if slope > 0 else against).append(told)
+            (with_it if slope > 0 else against).append(fitted)
         if abs(slope) - SURE_SLOPE * error > WEIGHT_FACTOR or abs(slope) + SURE_SLOPE * error < 1 / WEIGHT_FACTOR:
-            off.append(told)
+            off.append(fitted)
     if against:
         others = f", with them at {', '.join(with_it)}" if with_it else ""
         message = f"tau runs against the robot's weight and inertia as described at {', '.join(against)}{others}"

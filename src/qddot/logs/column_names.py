@@ -70,7 +70,7 @@ def tokens(name: str) -> set[str]:
 
 
 def says_quantity(name: str) -> bool:
-    """Return True if a column's name has a word for a quantity of a log."""
+    """Return True if a column's name contains a word for a quantity of a log."""
     return any(tokens(name) & words for words in WORDS.values())
 
 

@@ -23,7 +23,7 @@ HALF_A_DAY = 43200.0  # s
 
 
 class Options(TypedDict, total=False):
-    """What the caller may say about a file that the file does not say itself."""
+    """Options for reading a file: facts that the file itself does not contain."""
 
     columns: Mapping[str, Choice]
     """quantity (`t`, `q`, `qd`, `qdd`, `tau`, `current`, `temperature`) -> a name that numbered columns or a matrix share, or
@@ -210,8 +210,8 @@ class Reading:
         if len(kept) < 2:
             why = f"row {table.row + first}: {faults[first]}"
             raise InputError(f"{table.file}: {len(faults)} of {len(t)} rows are no samples ({why}): nothing is left")
-        told = "; ".join(f"row {table.row + i}: {faults[i]}" for i in sorted(faults)[:5])
-        findings.append(Finding("repaired", "rows", f"{table.file}: {len(faults)} of {len(t)} rows left out: {told}"))
+        listed = "; ".join(f"row {table.row + i}: {faults[i]}" for i in sorted(faults)[:5])
+        findings.append(Finding("repaired", "rows", f"{table.file}: {len(faults)} of {len(t)} rows left out: {listed}"))
         self.last = float(t[kept[-1]])
         return {name: value[kept] for name, value in raw.items()}
 
@@ -272,8 +272,8 @@ class Reading:
         else:
             fastest = self.robot.limits.velocity if self.robot else None
             units = self.layout.units("t")
-            said = units[0] if len(units) == 1 else TIME["s"]
-            self.time, found = time_scale(table.file, t, q, qd, said, fastest)
+            named = units[0] if len(units) == 1 else TIME["s"]
+            self.time, found = time_scale(table.file, t, q, qd, named, fastest)
         yield found
         if rate is None and (even := rate_before_rounding(t * self.time)):
             message = f"stamps look rounded by the writer, of samples at even steps: rate={even:.4g} reads them so"
@@ -294,8 +294,8 @@ class Reading:
         named = "" if scale is None else f" in {self._unit_names(column)}, as the columns are named"
         kinds = {unit.kind for unit in units if unit} or {"current" if column == "current" else ""}
         if kinds != {""} and "gains" not in self.options:
-            what = "a share of a rated torque" if "share" in kinds else "a current"
-            yield Finding("warning", "torque", f"tau is {what}, {group}{named}, without gains: not in N m (gains=)", serious=True)
+            kind = "a share of a rated torque" if "share" in kinds else "a current"
+            yield Finding("warning", "torque", f"tau is {kind}, {group}{named}, without gains: not in N m (gains=)", serious=True)
         elif named:
             yield Finding("found", "torque", f"{group}{named}")
         elif "gains" not in self.options:
@@ -304,12 +304,12 @@ class Reading:
     def _decide_temperature(self, T: np.ndarray) -> Iterator[Finding]:
         """Decide the unit of temperatures; without a named one, those that would destroy a motor in degrees C are in K."""
         units = self.layout.units("temperature")
-        said = next((unit for unit in units if unit), None)
+        named = next((unit for unit in units if unit), None)
         guess = KELVIN if np.median(T) > HOTTEST else CELSIUS
-        each = [unit or said or guess for unit in units]
+        each = [unit or named or guess for unit in units]
         self.to_si["temperature"] = np.diag([unit.scale for unit in each])
         self.temperature_zero = np.array([unit.zero for unit in each])
-        if said:
+        if named:
             yield Finding("found", "units", f"temperature in {self._unit_names('temperature')}, as the columns are named")
         else:
             yield Finding("assumed", "units", f"temperature in {guess.name}: it is about {np.median(T):.3g}")

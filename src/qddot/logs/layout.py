@@ -1,4 +1,5 @@
-"""Assignment of a file's columns to time, positions, velocities, accelerations, torques, temperatures: by name, or as told."""
+"""Assignment of a file's columns to time, positions, velocities, accelerations, torques, temperatures: by name, or as the caller
+says."""
 
 from __future__ import annotations
 
@@ -203,7 +204,7 @@ def grouped(table: Table, joint_names: Sequence[str]) -> dict[str, Group]:
 def guessed(
     table: Table, groups: dict[str, Group], quantity: str, q: Group | None, joint_names: Sequence[str], findings: list[Finding]
 ) -> Group | None:
-    """Return the group whose name says the quantity and least else, preferably with the robot's joints, or as many as `q`."""
+    """Return the group whose name means the quantity and has the fewest other words, preferably with the robot's joints."""
     if quantity == "t" and (pair := seconds_and_rest(table)):
         return pair
     home, rated = parent(q.name) if q else "", []

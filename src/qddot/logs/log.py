@@ -164,7 +164,7 @@ class Log:
                 array.setflags(write=False)  # a pickle does not store this flag
 
     def of(self, robot: Robot) -> Log:
-        """Return the robot's joints only, in the robot's order: by name where both have names. `findings` say what was done.
+        """Return the log with the robot's joints only, in the robot's order: by name if both have names; see `findings`.
 
         Raises:
             InputError: joints of the robot that the log does not have.
@@ -191,7 +191,7 @@ class Log:
         findings = self.findings if known == list(range(self.n)) else tuple(dict.fromkeys((*self.findings, found)))
         return dataclasses.replace(self, **arrays, joint_names=robot.joint_names, findings=findings)
 
-    # what it is -------------------------------------------------------------------------------------------------------
+    # size and content -------------------------------------------------------------------------------------------------
 
     def __len__(self) -> int:
         """Number of samples."""
@@ -317,7 +317,7 @@ class Chunks:
         return Kept(self._converted())
 
     def _converted(self) -> Iterator[Log]:
-        """Yield the tables as logs in SI units. Only those are cached that tell whether the recording fits into one chunk."""
+        """Yield the tables as logs in SI units. Only tables read by `_is_short` are cached, unless the recording is short."""
         reading = Reading(self.robot, self.options)
         short = self._is_short
         for tables in self._tables:

@@ -50,8 +50,8 @@ def side_by_side(
     others = [i for i in range(len(table.names)) if i not in (table.time, table.joint)]
     yield delimiter.join([table.names[table.time], *(f"{joint}/{table.names[i]}" for i in others for joint in joints)]) + "\n"
     for time, rows in groupby((cells(line) for line in lines if line.strip()), key=lambda row: row[table.time : table.time + 1]):
-        of = {row[table.joint]: row for row in rows if len(row) == len(table.names)}
-        if unknown := of.keys() - set(joints):
+        row_of = {row[table.joint]: row for row in rows if len(row) == len(table.names)}
+        if unknown := row_of.keys() - set(joints):
             raise InputError(f"{file}: at {''.join(time)} a row of {min(unknown)!r}; the first time has {shown(joints)}")
-        numbers = [of[joint][i] if joint in of else "" for i in others for joint in joints]
+        numbers = [row_of[joint][i] if joint in row_of else "" for i in others for joint in joints]
         yield delimiter.join(f'"{x}"' if delimiter in x else x for x in (*time, *numbers)) + "\n"

@@ -234,8 +234,8 @@ def the_one(path: Path, topics: dict[str, int] | dict[str, str], wanted: str | N
     if not topics:
         others = f" among {', '.join(everything[:8])}" if everything else ""
         raise InputError(f"{path.name}: no topic of type {JOINT_STATE[0]}{others} (record one, with position, velocity and effort)")
-    told = "several topics" if wanted is None else f"no topic {wanted!r}, but these"
-    raise InputError(f"{path.name}: {told} of joint states: {', '.join(topics)} (say which: topic={next(iter(topics))!r})")
+    problem = "several topics" if wanted is None else f"no topic {wanted!r}, but these"
+    raise InputError(f"{path.name}: {problem} of joint states: {', '.join(topics)} (say which: topic={next(iter(topics))!r})")
 
 
 def bag_files(folder: Path) -> list[Path]:

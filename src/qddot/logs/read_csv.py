@@ -109,8 +109,8 @@ def one_line_per_time(file: str, head: list[str], every: Iterator[str]) -> tuple
     if table is None or delimiter is None:
         return head, every, []
     lines = side_by_side(file, table, rows, lambda line: cells(line, delimiter), chain(head[first + 1 :], every), delimiter)
-    told = f"a row for each joint, as {table.names[table.joint]} says: those of one {table.names[table.time]} are one sample"
-    return list(islice(lines, LONGEST_PREAMBLE)), lines, [Finding("found", "rows", told)]
+    message = f"a row for each joint, as {table.names[table.joint]} says: those of one {table.names[table.time]} are one sample"
+    return list(islice(lines, LONGEST_PREAMBLE)), lines, [Finding("found", "rows", message)]
 
 
 def without_trailing_blanks(lines: Iterable[str]) -> Iterator[str]:
@@ -329,16 +329,16 @@ def numbers_of(file: str, row: int, dialect: Dialect, found: list[str]) -> list[
         if text.startswith(FORMULA):
             raise bad_row(file, row, f"{name} = {text[:40]!r} is a formula, not a number", "export values; formulas are never run")
         if i in dialect.kept and i not in dialect.clock_at and not is_number(text):
-            told = f"{name} = {text[:40]!r} is not a number" if text else f"{name} is empty"
-            raise bad_row(file, row, told, hint(text))
+            fault = f"{name} = {text[:40]!r} is not a number" if text else f"{name} is empty"
+            raise bad_row(file, row, fault, hint(text))
     if dialect.clock:
         at = dialect.clock_at[-1]
         try:
             found[at] = repr(dialect.clock.seconds(dialect.stamp(found)))
         except ValueError as error:
-            told = f"{names[at]} = {found[at][:40]!r} {error}" if found[at] else f"{names[at]} is empty"
+            fault = f"{names[at]} = {found[at][:40]!r} {error}" if found[at] else f"{names[at]} is empty"
             fix = "write all rows alike" if is_clock(found[at]) else hint(found[at])
-            raise bad_row(file, row, told, fix) from None
+            raise bad_row(file, row, fault, fix) from None
     return [float(found[i]) for i in dialect.kept]
 
 
@@ -349,8 +349,8 @@ def written_apart(dialect: Dialect, lines: list[str]) -> tuple[str, str] | None:
     if len(some) < 2 or any(all(row[i] for i in dialect.kept) for row in filled):
         return None
     first, second = (names[-1] for names in some[:2])
-    told = f"no row has all columns: {first} is in some, {second} in others"
-    return told, "quantities with times of their own: bring them to the times of one, as docs/logs.md does with np.interp"
+    fault = f"no row has all columns: {first} is in some, {second} in others"
+    return fault, "quantities with times of their own: bring them to the times of one, as docs/logs.md does with np.interp"
 
 
 def hint(text: str) -> str:

@@ -124,8 +124,8 @@ def beside(streams: dict[str, Iterator[Table]]) -> Iterator[Table]:
             return
         lengths = {name: len(tables[name]) if name in tables else 0 for name in streams}
         if len(set(lengths.values())) > 1:
-            told = ", ".join(f"{tables[name].file if name in tables else name}: {n}" for name, n in lengths.items())
-            raise InputError(f"files that lie beside each other have as many rows each; here {told} ({TO_ONE_CLOCK})")
+            counts = ", ".join(f"{tables[name].file if name in tables else name}: {n}" for name, n in lengths.items())
+            raise InputError(f"files that lie beside each other have as many rows each; here {counts} ({TO_ONE_CLOCK})")
         columns: dict[str, np.ndarray] = {}
         for name, table in tables.items():
             for column, values in table.columns.items():

@@ -45,8 +45,8 @@ class Stops:
 
 def moves(q: np.ndarray) -> np.ndarray:
     """Return the samples (N,) in which a joint moves, for positions (N, n) without a pause."""
-    how = {"size": RESTING_WINDOW, "axis": 0, "mode": "nearest"}
-    way = maximum_filter1d(q, **how) - minimum_filter1d(q, **how)
+    window = {"size": RESTING_WINDOW, "axis": 0, "mode": "nearest"}
+    way = maximum_filter1d(q, **window) - minimum_filter1d(q, **window)
     return np.any(way > RESTING_WAY * way.max(axis=0), axis=1)
 
 

@@ -1,4 +1,4 @@
-"""Units of a file's numbers: by the names of columns, as told, or as the motion shows."""
+"""Units of a file's numbers: by the names of columns, by options, or by the motion itself."""
 
 from __future__ import annotations
 

@@ -41,10 +41,11 @@ def by_position(table: Table, joints: Sequence[str]) -> tuple[Mapping[str, Seque
         at = {name: list(range(timed + n * k, timed + n * (k + 1))) for k, name in enumerate(order)}
         if fits(values, at, timed):
             found = ({"t": [0]} if timed else {}) | at
-            told = ", ".join(
+            order_found = ", ".join(
                 f"{name} {'to'.join(dict.fromkeys(f' {k} ' for k in (at[0], at[-1]))).strip()}" for name, at in found.items()
             )
-            return found, Finding("assumed", "columns", f"no names; by their number and what they do, from 0: {told} (columns=)")
+            message = f"no names; by their number and what they do, from 0: {order_found} (columns=)"
+            return found, Finding("assumed", "columns", message)
     raise InputError(
         f"{table.file}: {width} columns without names, which are not time, positions, velocities and torques of {n} joints "
         f"(t, q, tau would be {1 + 2 * n}; t, q, qd, tau {1 + 3 * n}): say which, columns={{'q': [...], 'tau': [...]}}"

@@ -33,8 +33,8 @@ class MuJoCo:
         try:
             self.there = self.mujoco.MjModel.from_xml_string(ET.tostring(root, encoding="unicode"))
         except ValueError as error:
-            said = " ".join(str(error).split()).removeprefix("Error: ").partition(" The static bodies")[0]
-            raise Refusal(f"MuJoCo refuses the URDF ({said})") from None
+            reason = " ".join(str(error).split()).removeprefix("Error: ").partition(" The static bodies")[0]
+            raise Refusal(f"MuJoCo refuses the URDF ({reason})") from None
         self.there.opt.gravity[:] = np.array(model.gravity, float)
         self.data, self.driven = self.mujoco.MjData(self.there), driven_joints(model)
         self.nv = model.mechanism.nv
