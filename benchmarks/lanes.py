@@ -23,6 +23,7 @@ import peak
 import roofline
 import table
 
+from qddot.compile import singly
 from qddot.compile.gufunc import make_gufunc
 from qddot.compile.kernel_ir import kernel_name
 from qddot.compile.lanes import Lanes
@@ -58,7 +59,8 @@ def job(case: Case, work: str, dtype: np.dtype, computer: Computer):
     width = computer.vector_bytes // dtype.itemsize
     wide = compile_program(program, Lanes(width, {8: "double", 4: "float"}[dtype.itemsize], computer.fma, width), computer)
     single = compile_program(program, single_lanes(dtype, computer), computer)
-    ufunc = make_gufunc(program, wide.loop, single.kernel, dtype, (wide, single))
+    task = singly.task(program, single.kernel, single_lanes(dtype, computer))
+    ufunc = make_gufunc(program, wide.loop, task, dtype, (wide, single))
     arrays = [getattr(case, x.name).astype(dtype) for x in program.inputs]
     outs = tuple(np.empty((len(case.q), *x.shape), dtype) for x in program.outputs)
     return partial(ufunc, *arrays, out=outs)

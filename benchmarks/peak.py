@@ -9,6 +9,7 @@ import ctypes
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from timeit import Timer
 
 import llvmlite.binding as llvm
 import numpy as np
@@ -145,14 +146,21 @@ def even(numbers: int) -> np.ndarray:
     return room[skip : skip + numbers]
 
 
-def two_threads() -> dict[str, Job]:
-    """Pure arithmetic, twice: in one thread and in two. Two gain 2 on idle cores, nothing where others keep the second one busy."""
-    spin, rooms, pool = compiled()[1]["spin"], [np.ones(2 * WIDTH), np.ones(2 * WIDTH)], ThreadPoolExecutor(2)
+def two_threads(seconds: float) -> dict[str, Job]:
+    """Pure arithmetic, twice: in one thread, where it takes about so long, and in two, of which one is the caller's. Two gain 2 on
+    idle cores, but for the time in which the second one wakes; nothing where others keep that one busy."""
+    spin, rooms, pool = compiled()[1]["spin"], [np.ones(2 * WIDTH), np.ones(2 * WIDTH)], ThreadPoolExecutor(1)
+    rounds = round(ROUNDS * seconds / 2 / min(Timer(spinning()).repeat(9, 1)))
 
     def work(room: np.ndarray) -> None:
-        spin(50 * ROUNDS, room.ctypes.data)
+        spin(rounds, room.ctypes.data)
 
-    return {"1": Job(lambda: [work(room) for room in rooms], 1, list), "2": Job(lambda: list(pool.map(work, rooms)), 1, list)}
+    def shared() -> None:
+        other = pool.submit(work, rooms[1])
+        work(rooms[0])
+        other.result()
+
+    return {"1": Job(lambda: [work(room) for room in rooms], 1, list), "2": Job(shared, 1, list)}
 
 
 def flops(program: Program) -> int:

@@ -23,6 +23,7 @@ import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from timeit import Timer
 
 import numpy as np
 import ours
@@ -117,8 +118,9 @@ def limits(cases: Sequence[Case], quick: bool) -> list[roofline.Row]:
 
 
 def threads(case: Case, seconds: float) -> dict[str, Spread]:
-    """How much faster two threads are than one: for inverse dynamics, and for pure arithmetic at the same time."""
-    kinds = {"inverse dynamics": ours.threaded(case, MANY), "pure arithmetic": two_threads()}
+    """How much faster two threads are than one: for inverse dynamics, and for pure arithmetic that takes as long, in turn."""
+    batch = ours.threaded(case, MANY)
+    kinds = {"inverse dynamics": batch, "pure arithmetic": two_threads(min(Timer(batch["1"].run).repeat(9, 1)))}
     samples = interleave({f"{kind} {n}": job for kind, jobs in kinds.items() for n, job in jobs.items()}, seconds)
     return {kind: Spread.of(samples[f"{kind} 1"] / samples[f"{kind} 2"]) for kind in kinds}
 

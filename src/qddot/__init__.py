@@ -10,24 +10,11 @@ array([[0.3315, 0.1146],
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import wraps
 from importlib import import_module
 from importlib.util import find_spec
 from os import PathLike
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
-from qddot.constraints.constraint import holonomic, pfaffian
-from qddot.constraints.standard import (
-    connect,
-    contact_point,
-    fixed_frame,
-    frames_fixed,
-    joint_equality,
-    loop_closure,
-    point_on_line,
-    point_on_plane,
-    weld,
-)
 from qddot.errors import (
     ConvergenceError,
     InputError,
@@ -51,14 +38,27 @@ from qddot.errors import (
     UnknownNameError,
 )
 from qddot.formats import catalog_names, load_model, load_text
-from qddot.formats.builder import Builder as _Builder
-from qddot.formats.dh import dh_model
-from qddot.formats.screws import inertia_from_spatial_matrix, screws_model
 from qddot.model.description import Frame, Limits, Mimic
 from qddot.model.drive import Drive
 from qddot.model.inertia import Inertia
 from qddot.model.transmission import Transmission
 from qddot.robot import Robot
+
+if TYPE_CHECKING:
+    from qddot.constraints.constraint import holonomic, pfaffian
+    from qddot.constraints.standard import (
+        connect,
+        contact_point,
+        fixed_frame,
+        frames_fixed,
+        joint_equality,
+        loop_closure,
+        point_on_line,
+        point_on_plane,
+        weld,
+    )
+    from qddot.formats.screws import inertia_from_spatial_matrix
+    from qddot.made_here import Builder, from_dh, from_screws
 
 __version__ = "0.1.0"
 
@@ -72,12 +72,32 @@ __all__ = [
 ]  # fmt: skip
 
 
+LATER = {
+    "qddot.constraints.constraint": ("holonomic", "pfaffian"),
+    "qddot.constraints.standard": (
+        "connect", "contact_point", "fixed_frame", "frames_fixed", "joint_equality", "loop_closure", "point_on_line",
+        "point_on_plane", "weld",
+    ),
+    "qddot.formats.screws": ("inertia_from_spatial_matrix",),
+    "qddot.made_here": ("Builder", "from_dh", "from_screws"),
+}  # fmt: skip
+"""Public names that not everybody needs: their modules are loaded when they are first named, which saves a fifth of the import."""
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
 def __getattr__(name: str) -> Any:
     """Load a package when it is first named, as in `qddot.control.PD`; for a name of another library give the name used here."""
     if name == "System":  # imports SymPy, so only when needed
         from qddot.system import System
 
         return System
+    for module, names in LATER.items():
+        if name in names:
+            found = globals()[name] = getattr(import_module(module), name)
+            return found
     if not name.startswith("_") and find_spec(f"qddot.{name}") is not None:
         return import_module(f"qddot.{name}")
     from qddot.names_elsewhere import no_such_name
@@ -142,25 +162,3 @@ def load_string(text: str | bytes, format: str | None = None, **how: Any) -> Rob
         InputError: an unknown format.
     """
     return Robot(load_text(text, format=format, **how))
-
-
-@wraps(dh_model)
-def from_dh(rows: Sequence[Any], **options: Any) -> Robot:
-    return Robot(dh_model(rows, **options))
-
-
-@wraps(screws_model)
-def from_screws(screws: Sequence[Any], *arguments: Any, **options: Any) -> Robot:
-    return Robot(screws_model(screws, *arguments, **options))
-
-
-class Builder(_Builder):
-    __doc__ = _Builder.__doc__
-
-    def robot(self, *, strict: bool = False) -> Robot:
-        """Return the robot built so far; `build` describes the checks.
-
-        >>> qddot.Builder("arm").body("rod", mass=1).robot().nv
-        1
-        """
-        return Robot(self.build(strict=strict))

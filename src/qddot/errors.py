@@ -5,7 +5,6 @@ Every error about a description names the place (`panda.urdf:212`), the element,
 
 from __future__ import annotations
 
-import difflib
 import sys
 from collections.abc import Iterable
 
@@ -357,6 +356,8 @@ def describe(
 
 def near_matches(name: str, known: Iterable[str]) -> str:
     """Return `did you mean 'tool0'?`, or the known names, for the end of an error message."""
+    import difflib  # only where something is wrong
+
     names = list(known)
     plain = name.lower()
     within = [

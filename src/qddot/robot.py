@@ -20,7 +20,6 @@ from qddot.compile.evaluate import Evaluator, Options, as_dtype, refuse_non_fini
 from qddot.compile.kinds import guest, library_of
 from qddot.compile.together import compute_together
 from qddot.compile.wrenches import net_stack, stack_wrenches
-from qddot.constraints.constrained import ConstrainedDynamics, ConstrainedRobot, Projections
 from qddot.errors import InputError, as_written, unknown_name
 from qddot.model import configuration
 from qddot.model.drive import Drive
@@ -48,6 +47,7 @@ if TYPE_CHECKING:
 
     from qddot.compile.direct import Direct
     from qddot.compile.kernel import Kernel
+    from qddot.constraints.constrained import ConstrainedDynamics, ConstrainedRobot, Projections
     from qddot.contact.shapes import Contacts
     from qddot.control.time_optimal import TimedPath
     from qddot.explore.show import Page
@@ -1235,7 +1235,7 @@ class Robot:
         >>> robot.constraint_wrench(q, [5.0], wall, moment=False).round(9) + 0  # 5 N along the normal
         array([0., 0., 0., 5., 0., 0.])
         """
-        return ConstrainedRobot(self._evaluate, constraints, variables=variables).wrench(q, lam, frame, moment, scale)
+        return self._constrained(constraints, variables).wrench(q, lam, frame, moment, scale)
 
     @on_host
     def project(self, q: ArrayLike, constraints: Any = None, *, tolerance: float = 1e-12, variables: Any = None) -> np.ndarray:
@@ -1249,7 +1249,7 @@ class Robot:
         >>> robot.transform(robot.project([0.5, -0.5], wall))[:3, 3].round(4) + 0
         array([0.9  , 0.736, 0.   ])
         """
-        return ConstrainedRobot(self._evaluate, constraints, variables=variables).project(q, tolerance)
+        return self._constrained(constraints, variables).project(q, tolerance)
 
     @on_host
     def assemblies(
@@ -1275,7 +1275,7 @@ class Robot:
         """
         from qddot.constraints.assemblies import assemblies
 
-        constrained = ConstrainedRobot(self._evaluate, constraints)
+        constrained = self._constrained(constraints)
         return assemblies(constrained, q, hold, starts, seed, self.limits.lower, self.limits.upper)
 
     @on_host
@@ -1292,7 +1292,7 @@ class Robot:
         """
         from qddot.constraints.assemblies import assembly_mode
 
-        return assembly_mode(ConstrainedRobot(self._evaluate, constraints), q, hold)
+        return assembly_mode(self._constrained(constraints), q, hold)
 
     @on_host_without_programs
     def project_velocity(self, q: ArrayLike, qd: ArrayLike, constraints: Any = None, *, variables: Any = None) -> np.ndarray:
@@ -2572,6 +2572,12 @@ class Robot:
             from qddot.constraints.of_tensors import ConstrainedTensors
 
             return ConstrainedTensors(self._guests, constraints, variables)
+        return self._constrained(constraints, variables)
+
+    def _constrained(self, constraints: Any, variables: Any = None) -> ConstrainedRobot:
+        """This robot under constraints."""
+        from qddot.constraints.constrained import ConstrainedRobot  # loaded when first needed
+
         return ConstrainedRobot(self._evaluate, constraints, variables=variables)
 
     # names of the algorithms, for people who look for them: see also SECOND_NAMES ---------------------------------------

@@ -97,7 +97,7 @@ class Owner:
 
 def gufunc_with(owner: Owner) -> np.ufunc:
     kernel = qddot.load("two_link").kernel("gravity_torque")
-    return gufunc.make_gufunc(kernel.program, kernel._single.loop, kernel._single.kernel, kernel.dtype, (owner, kernel))
+    return gufunc.make_gufunc(kernel.program, kernel._single.loop, kernel._task, kernel.dtype, (owner, kernel))
 
 
 def test_a_gufunc_releases_its_owner():

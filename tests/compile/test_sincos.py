@@ -6,6 +6,7 @@ import mpmath
 import numpy as np
 import pytest
 
+from qddot.compile import singly
 from qddot.compile.gufunc import make_gufunc
 from qddot.compile.lanes import Lanes
 from qddot.compile.llvm import compile_program, this_computer
@@ -25,7 +26,8 @@ def sincos(dtype: np.dtype, width: int, fma: bool):
     real = "double" if dtype == np.float64 else "float"
     single = compile_program(program, Lanes(1, real, fma), computer)
     code = single if width == 1 else compile_program(program, Lanes(width, real, fma), computer)
-    return make_gufunc(program, code.loop, single.kernel, dtype, (code, single))
+    task = singly.task(program, single.kernel, Lanes(1, real, fma))
+    return make_gufunc(program, code.loop, task, dtype, (code, single))
 
 
 def arguments(dtype: np.dtype) -> np.ndarray:

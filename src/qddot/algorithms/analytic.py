@@ -31,7 +31,7 @@ def analytic_jacobian(model: LiftedModel, q: Scalars, frame: str, coordinates: s
 def analytic_jacobian_rate(
     model: LiftedModel, q: Scalars, qd: Scalars, frame: str, coordinates: str = "rpy"
 ) -> tuple[Matrix, list[Scalar]]:
-    """dJ_a/dt: its angular rows are `Edot J_w + E Jdot_w`, with Edot from the same E over scalars that carry `Rdot = [w] R`."""
+    """Return dJ_a/dt and the margin: angular rows are `Edot J_w + E Jdot_w`, Edot being the rate of E for `Rdot = [w] R`."""
     R = frame_pose(model, q, frame).R
     J, Jdot = jacobian(model, q, frame, "world_aligned"), jacobian_rate(model, q, qd, frame, "world_aligned")
     w = sum((column.w * speed for column, speed in zip(J, qd)), Vec())

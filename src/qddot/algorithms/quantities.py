@@ -66,24 +66,14 @@ def accelerations(model: LiftedModel, q, qd, tau, method: str, f_ext=None):
     return forward_dynamics.METHODS[method](model, q, qd, tau, f_ext)
 
 
+def converted(convert: Callable, algorithm: Callable) -> Callable:
+    """Return an algorithm whose result is converted."""
+    return lambda *arguments, **options: convert(algorithm(*arguments, **options))
+
+
 def homogeneous(T: Transform) -> list[list[Scalar]]:
+    """Return a pose as a 4 x 4 matrix."""
     return [[*row, x] for row, x in zip(T.R, T.p)] + [[0, 0, 0, 1]]
-
-
-def frame_transform(model: LiftedModel, q, frame: str):
-    return homogeneous(kinematics.frame_pose(model, q, frame))
-
-
-def frame_transforms(model: LiftedModel, q):
-    return [homogeneous(T) for T in kinematics.frame_poses(model, q)]
-
-
-def geometric_jacobian(model: LiftedModel, q, frame: str, reference: str):
-    return jacobian.rows(jacobian.jacobian(model, q, frame, reference))
-
-
-def geometric_jacobian_dot(model: LiftedModel, q, qd, frame: str, reference: str):
-    return jacobian.rows(jacobian.jacobian_rate(model, q, qd, frame, reference))
 
 
 CORIOLIS_FORMS = {
@@ -122,14 +112,6 @@ def lagrangian(model: LiftedModel, q, qd):
 
 def hamiltonian(model: LiftedModel, q, qd):
     return energy.kinetic_energy(model, q, qd) + energy.potential_energy(model, q)
-
-
-def centre_of_mass(model: LiftedModel, q):
-    return list(energy.center_of_mass(model, q))
-
-
-def momentum(model: LiftedModel, q, qd):
-    return list(energy.momentum(model, q, qd).components())
 
 
 def stacked(model: LiftedModel, q, qd):
@@ -172,12 +154,14 @@ QUANTITIES: dict[str, Quantity] = {
         ("q", "qd", "tau"), {"dqdd_dq": 2, "dqdd_dqd": 2, "dqdd_dtau": 2, "margins": 1}, derivatives.forward_dynamics_derivatives
     ),
     "torque_rates": Quantity(("q", "qd", "qdd", "jerk", "snap"), {"tau": 1, "taud": 1, "taudd": 1}, in_coordinates(torque_rates)),
-    "transform": Quantity(("q",), {"T": 2}, frame_transform, FRAME, of_links=True),
-    "transforms": Quantity(("q",), {"T": 3}, frame_transforms, of_links=True),
+    "transform": Quantity(("q",), {"T": 2}, converted(homogeneous, kinematics.frame_pose), FRAME, of_links=True),
+    "transforms": Quantity(
+        ("q",), {"T": 3}, converted(lambda poses: list(map(homogeneous, poses)), kinematics.frame_poses), of_links=True
+    ),
     "frame_velocity": Quantity(("q", "qd"), {"V": 1}, frame_motion.frame_velocity, REFERENCE, of_links=True),
     "frame_acceleration": Quantity(("q", "qd", "qdd"), {"A": 1}, frame_motion.frame_acceleration, REFERENCE, of_links=True),
-    "jacobian": Quantity(("q",), {"J": 2}, geometric_jacobian, REFERENCE, of_links=True),
-    "jacobian_dot": Quantity(("q", "qd"), {"Jdot": 2}, geometric_jacobian_dot, REFERENCE, of_links=True),
+    "jacobian": Quantity(("q",), {"J": 2}, converted(jacobian.rows, jacobian.jacobian), REFERENCE, of_links=True),
+    "jacobian_dot": Quantity(("q", "qd"), {"Jdot": 2}, converted(jacobian.rows, jacobian.jacobian_rate), REFERENCE, of_links=True),
     "analytic_jacobian": Quantity(("q",), {"Ja": 2, "margins": 1}, analytic.analytic_jacobian, ORIENTATION, of_links=True),
     "analytic_jacobian_dot": Quantity(
         ("q", "qd"), {"Ja_dot": 2, "margins": 1}, analytic.analytic_jacobian_rate, ORIENTATION, of_links=True
@@ -193,8 +177,8 @@ QUANTITIES: dict[str, Quantity] = {
     "hamiltonian_of_momentum": Quantity(("q", "p"), {"H": 0, "margins": 1}, hamilton.hamiltonian, of_links=True),
     "generalized_momentum": Quantity(("q", "qd"), {"p": 1}, hamilton.generalized_momentum),
     "hamilton_rates": Quantity(("q", "p", "tau"), {"qd": 1, "pd": 1, "margins": 1}, hamilton.hamilton_rates, forced=True),
-    "center_of_mass": Quantity(("q",), {"p": 1}, centre_of_mass, of_links=True),
-    "momentum": Quantity(("q", "qd"), {"h": 1}, momentum, of_links=True),
+    "center_of_mass": Quantity(("q",), {"p": 1}, converted(list, energy.center_of_mass), of_links=True),
+    "momentum": Quantity(("q", "qd"), {"h": 1}, converted(lambda h: list(h.components()), energy.momentum), of_links=True),
     "momentum_rate": Quantity(("q", "qd", "qdd"), {"hdot": 1}, centroidal.momentum_rate, of_links=True),
     "centroidal_momentum_matrix": Quantity(("q",), {"A": 2}, centroidal.centroidal_momentum_matrix, of_links=True),
     "centroidal_momentum_matrix_rate": Quantity(
@@ -242,8 +226,9 @@ BEHIND_FRICTION: dict[str, Quantity] = {
         ("q", "qd", "tau", "sliding", "moving"), {"qdd": 1, "margins": 1}, forward_dynamics.held_bodies, forced=True
     ),
 }
-"""For motions with further forces, which act behind the friction: inverse dynamics without friction, the load that friction leaves
-of joint forces, the joint forces for a load; and accelerations while dry friction or stops hold some joints."""
+"""Terms of motions with constraints, contacts or stops, whose forces act on the load, behind the friction: inverse dynamics without
+friction, the load that friction leaves of joint forces, the joint forces for a load, and accelerations while some joints are
+held."""
 
 CONFIGURATIONS: dict[str, Quantity] = {
     "integrate": Quantity(("q", "v"), {"q": 1}, displacement.integrate),

@@ -124,7 +124,7 @@ class Guests:
             known_names(variables, options.get("variables"))
             inputs = {**inputs, "variables": self.packed(inputs, options.get("variables"))}
             options = {name: x for name, x in options.items() if name != "variables"}
-        return DOORS[library]()(self, quantity, inputs, options, self.unusual(quantity, fixed))
+        return computing(library)(self, quantity, inputs, options, self.unusual(quantity, fixed))
 
     def several(self, quantities: Any, arrays: Sequence[Any], options: Mapping[str, Any]) -> dict[str, Any]:
         """Return several quantities by name, as `Robot.compute` does."""
@@ -273,22 +273,12 @@ def guest_module(array: Any) -> Any:
     return jax.numpy
 
 
-def torch_door() -> Callable:
-    from qddot.arrays.torch_calls import compute
-
+def computing(library: str) -> Callable:
+    """Return the function that computes with a library's arrays."""
+    if library == "torch":
+        from qddot.arrays.torch_calls import compute
+    elif library == "jax":
+        from qddot.arrays.jax_calls import compute
+    else:
+        from qddot.arrays.dlpack_calls import compute
     return compute
-
-
-def jax_door() -> Callable:
-    from qddot.arrays.jax_calls import compute
-
-    return compute
-
-
-def dlpack_door() -> Callable:
-    from qddot.arrays.dlpack_calls import compute
-
-    return compute
-
-
-DOORS: dict[str, Callable[[], Callable]] = {"torch": torch_door, "jax": jax_door, "dlpack": dlpack_door}

@@ -11,8 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from qddot.arrays.jax_guest import value_p
-from qddot.arrays.late import explain, look_at_inputs
-from qddot.arrays.operation import Operation
+from qddot.arrays.late import check_inputs, explain
+from qddot.arrays.operation import Operation, leads, misfit
 from qddot.compile.kinds import library_of, mixed
 from qddot.errors import InputError, SingularityError
 
@@ -28,7 +28,7 @@ def compute(guests: Guests, quantity: str, inputs: Mapping[str, Any], options: M
     if not options and not fixed and "variables" not in inputs and not any(isinstance(x, jax.core.Tracer) for x in inputs.values()):
         keep_direct(guests, quantity, operation, found[0])
     if options.get("check"):
-        look_at(guests, quantity, operation, inputs, fixed, found)
+        check_values(guests, quantity, operation, inputs, fixed, found)
     return found[0] if len(found) == 1 else tuple(found)
 
 
@@ -91,22 +91,14 @@ def compiled(operation: Operation) -> Callable:
 
 def evenly(operation: Operation, arrays: Sequence[Any]) -> list[Any]:
     """Return the inputs with equal leading dimensions, except inputs of a single state, which keep none."""
-    found = []
-    for (name, shape), a in zip(operation.program.inputs, arrays):
-        a = a.reshape(1) if a.ndim == 0 and shape == (1,) else a
-        if a.ndim < len(shape) or a.shape[a.ndim - len(shape) :] != shape:
-            raise InputError(f"{name} has shape {a.shape}, expected (..., {', '.join(map(str, shape))})")
-        found.append(a)
-    leads = [a.shape[: a.ndim - len(x.shape)] for a, x in zip(found, operation.program.inputs)]
+    program = operation.program
+    found = [a.reshape(1) if a.ndim == 0 and x.shape == (1,) else a for a, x in zip(arrays, program.inputs)]
+    given = leads(program, found)
     try:
-        lead = jnp.broadcast_shapes(*leads)
+        lead = jnp.broadcast_shapes(*given)
     except ValueError:
-        shown = ", ".join(f"{x.name} {a.shape}" for x, a in zip(operation.program.inputs, found))
-        raise InputError(f"leading dimensions of the inputs do not fit each other: {shown}") from None
-    return [
-        a if own in ((), lead) else jnp.broadcast_to(a, (*lead, *x.shape))
-        for a, own, x in zip(found, leads, operation.program.inputs)
-    ]
+        raise misfit(program, found) from None
+    return [a if own in ((), lead) else jnp.broadcast_to(a, (*lead, *x.shape)) for a, own, x in zip(found, given, program.inputs)]
 
 
 def constants(operation: Operation, arrays: Sequence[Any]) -> tuple:
@@ -116,7 +108,7 @@ def constants(operation: Operation, arrays: Sequence[Any]) -> tuple:
     return tuple(jnp.broadcast_to(v, (*lead, *v.shape)) for v in values)
 
 
-def look_at(
+def check_values(
     guests: Guests, quantity: str, operation: Operation, inputs: Mapping[str, Any], fixed: tuple, found: Sequence[Any]
 ) -> None:
     """Check inputs and results as those of NumPy arrays.
@@ -127,7 +119,7 @@ def look_at(
     if any(isinstance(x, jax.core.Tracer) for x in (*inputs.values(), *found)):
         raise InputError("check=True needs values, and within jit, grad or vmap there are none: check outside")
     arrays = {name: np.asarray(x) for name, x in inputs.items()}
-    look_at_inputs(guests, operation, arrays)
+    check_inputs(guests, operation, arrays)
     if not all(bool(jnp.isfinite(x).all()) for x in found):
         explain(guests, quantity, arrays, fixed)
         raise SingularityError(f"{quantity}: a result is not finite")

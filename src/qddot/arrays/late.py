@@ -58,7 +58,7 @@ def raise_now(
         raise SingularityError(f"{quantity} is not finite in state {state}")
 
 
-def look_at_inputs(guests: Guests, operation: Operation, arrays: Mapping[str, Any]) -> None:
+def check_inputs(guests: Guests, operation: Operation, arrays: Mapping[str, Any]) -> None:
     """Check inputs, given as NumPy arrays. Raises InputError: one of them (a variable by its own name) is not finite, or a
     quaternion is not of unit length."""
     for x in operation.program.inputs:

@@ -28,7 +28,7 @@ class View(NamedTuple):
 
 
 class Handling(Protocol):
-    """What is needed of a library's arrays; `number` is that of a device."""
+    """The operations that are needed of a library's arrays; `number` is the index of a device."""
 
     def view(self, x: Any) -> View: ...
     def empty(self, shape: tuple[int, ...], dtype: str, number: int) -> Any: ...

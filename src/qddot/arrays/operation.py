@@ -12,7 +12,7 @@ import numpy as np
 
 from qddot.compile.kernel import Kernel
 from qddot.compile.llvm import this_computer
-from qddot.errors import SingularityError
+from qddot.errors import InputError, SingularityError
 from qddot.graph.expr import Trace
 from qddot.graph.program import Program
 from qddot.graph.replay import replay
@@ -118,6 +118,20 @@ def with_unit_quaternions(program: Program, mechanism: Mechanism, rounding: floa
 
 def program_of(program: Program, outputs, values) -> Program:
     return Program(program.name, program.inputs, tuple(x._replace(values=tuple(v)) for x, v in zip(outputs, values)))
+
+
+def leads(program: Program, arrays: Sequence[Any]) -> list[tuple[int, ...]]:
+    """Return the leading dimensions of each input. Raises InputError: the other dimensions are not those of the input."""
+    for (name, shape), a in zip(program.inputs, arrays):
+        if a.ndim < len(shape) or tuple(a.shape[a.ndim - len(shape) :]) != shape:
+            raise InputError(f"{name} has shape {tuple(a.shape)}, expected (..., {', '.join(map(str, shape))})")
+    return [tuple(a.shape[: a.ndim - len(x.shape)]) for a, x in zip(arrays, program.inputs)]
+
+
+def misfit(program: Program, arrays: Sequence[Any]) -> InputError:
+    """Return the error for inputs whose leading dimensions do not fit each other."""
+    shown = ", ".join(f"{x.name} {tuple(a.shape)}" for x, a in zip(program.inputs, arrays))
+    return InputError(f"leading dimensions of the inputs do not fit each other: {shown}")
 
 
 def core_steps(program: Program, itemsize: int) -> list[int]:

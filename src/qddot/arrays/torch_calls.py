@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from qddot.arrays.late import explain, look_at_inputs, raise_earlier, raise_now
+from qddot.arrays.late import check_inputs, explain, raise_earlier, raise_now
 from qddot.arrays.on_device import ROWS, OnDevices, layout
 from qddot.arrays.on_host import has_tangent
+from qddot.arrays.operation import leads, misfit
 from qddot.arrays.torch_cuda import HANDLE
 from qddot.arrays.torch_guest import at_once, called, inner, operator_name, recorded
 from qddot.compile.evaluate import refuse_shared
@@ -35,7 +36,7 @@ def compute(guests: Guests, quantity: str, inputs: Mapping[str, Any], options: M
     if options.get("out") is not None:
         return into(operation, tensors, options["out"])
     if options.get("check") and tensors[0].is_cuda and not (operation.is_empty or is_transformed()):
-        return looked_at(guests, quantity, inputs, options["check"], fixed, operation, tensors)
+        return run_checked(guests, quantity, inputs, options["check"], fixed, operation, tensors)
     if operation.is_empty:
         found = constants(operation, tensors[0])
     elif is_transformed():
@@ -47,7 +48,7 @@ def compute(guests: Guests, quantity: str, inputs: Mapping[str, Any], options: M
     if not (fixed or options or operation.is_empty or "wrench" in inputs or "variables" in inputs or is_transformed()):
         keep_direct(guests, quantity, operation, tensors[0])
     if options.get("check"):
-        look_at(guests, quantity, operation, inputs, fixed, found)
+        check_values(guests, quantity, operation, inputs, fixed, found)
     return found
 
 
@@ -136,62 +137,56 @@ def common_dtype(quantity: str, inputs: Mapping[str, Any], options: Mapping[str,
 
 def evenly(operation: Operation, inputs: Mapping[str, Any]) -> list[torch.Tensor]:
     """Return the inputs in the operation's order, with equal leading dimensions, without a copy."""
-    tensors = []
-    for name, shape in operation.program.inputs:
-        x = inputs[name]
-        if x.ndim == 0 and shape == (1,):
-            x = x.reshape(1)
-        if x.ndim < len(shape) or tuple(x.shape[x.ndim - len(shape) :]) != shape:
-            raise InputError(f"{name} has shape {tuple(x.shape)}, expected (..., {', '.join(map(str, shape))})")
-        tensors.append(x)
-    leads = [tuple(t.shape[: t.ndim - len(x.shape)]) for t, x in zip(tensors, operation.program.inputs)]
-    if all(lead == leads[0] for lead in leads):
+    program = operation.program
+    given = [inputs[x.name] for x in program.inputs]
+    tensors = [t.reshape(1) if t.ndim == 0 and x.shape == (1,) else t for t, x in zip(given, program.inputs)]
+    found = leads(program, tensors)
+    if all(lead == found[0] for lead in found):
         return tensors
     try:
-        lead = torch.broadcast_shapes(*leads)
+        lead = torch.broadcast_shapes(*found)
     except RuntimeError:
-        shown = ", ".join(f"{x.name} {tuple(t.shape)}" for x, t in zip(operation.program.inputs, tensors))
-        raise InputError(f"leading dimensions of the inputs do not fit each other: {shown}") from None
-    return [t.expand(*lead, *x.shape) for t, x in zip(tensors, operation.program.inputs)]
+        raise misfit(program, tensors) from None
+    return [t.expand(*lead, *x.shape) for t, x in zip(tensors, program.inputs)]
 
 
 def into(operation: Operation, tensors: list[torch.Tensor], out: Any) -> Any:
     """Compute into given tensors, and return them."""
-    rooms = out if isinstance(out, tuple) else (out,)
-    for x, room in zip(operation.program.outputs, rooms):
-        if not isinstance(room, torch.Tensor):
-            raise mixed(f"out for {x.name}", room, operation.program.inputs[0].name, tensors[0])
-        if room.dtype != tensors[0].dtype or room.device != tensors[0].device:
+    given = out if isinstance(out, tuple) else (out,)
+    for x, target in zip(operation.program.outputs, given):
+        if not isinstance(target, torch.Tensor):
+            raise mixed(f"out for {x.name}", target, operation.program.inputs[0].name, tensors[0])
+        if target.dtype != tensors[0].dtype or target.device != tensors[0].device:
             raise InputError(
-                f"out for {x.name} holds {room.dtype} on {room.device}, the result is {tensors[0].dtype} on {tensors[0].device}"
+                f"out for {x.name} holds {target.dtype} on {target.device}, the result is {tensors[0].dtype} on {tensors[0].device}"
             )
-    if len(rooms) != len(operation.program.outputs):
+    if len(given) != len(operation.program.outputs):
         raise InputError(
             f"{operation.program.name} has {len(operation.program.outputs)} results: out is a tuple of as many tensors"
         )
-    if torch.is_grad_enabled() and any(t.requires_grad for t in (*tensors, *rooms)):
+    if torch.is_grad_enabled() and any(t.requires_grad for t in (*tensors, *given)):
         raise InputError("out= records no gradient: leave it out, or call under torch.no_grad()")
     if is_transformed():
         raise InputError("out= cannot be written within torch.compile or torch.func: use the result")
-    if any(has_tangent(t) for t in (*tensors, *rooms)):
+    if any(has_tangent(t) for t in (*tensors, *given)):
         raise InputError("out= records no tangent of forward mode: leave it out, or detach the inputs")
     lead = tensors[0].shape[: tensors[0].ndim - len(operation.program.inputs[0].shape)]
-    for x, room in zip(operation.program.outputs, rooms):
-        if tuple(room.shape) != (*lead, *x.shape):
-            raise InputError(f"out for {x.name} has shape {tuple(room.shape)}, the result has {(*lead, *x.shape)}")
-    places = [as_addresses(room) for room in rooms]
+    for x, target in zip(operation.program.outputs, given):
+        if tuple(target.shape) != (*lead, *x.shape):
+            raise InputError(f"out for {x.name} has shape {tuple(target.shape)}, the result has {(*lead, *x.shape)}")
+    places = [as_addresses(target) for target in given]
     refuse_shared(operation.program, places)
-    torch.autograd.graph.increment_version(rooms)  # so that a graph that needs their old values raises an error
+    torch.autograd.graph.increment_version(given)  # so that a graph that needs their old values raises an error
     if tensors[0].is_cuda:
         shared = any(np.may_share_memory(a, as_addresses(t)) for a in places for t in tensors)  # threads would overwrite inputs
-        order = None if shared else layout([HANDLE.view(room) for room in rooms], [x.shape for x in operation.program.outputs])
+        order = None if shared else layout([HANDLE.view(target) for target in given], [x.shape for x in operation.program.outputs])
         inputs = [t.detach() for t in tensors]
-        found = operation.once(OnDevices).run(HANDLE, inputs, tuple(lead), rooms if order else None, order=order or ROWS)
-        for room, values in zip(rooms, () if order else found):
-            room.copy_(values)
+        found = operation.once(OnDevices).run(HANDLE, inputs, tuple(lead), given if order else None, order=order or ROWS)
+        for target, values in zip(given, () if order else found):
+            target.copy_(values)
         return out
     arrays = [t.detach().numpy() for t in tensors]
-    targets = tuple([room.detach().numpy() for room in rooms])
+    targets = tuple([target.detach().numpy() for target in given])
     operation.kernel.run(arrays, targets, torch.get_num_threads())
     return out
 
@@ -214,7 +209,7 @@ def constants(operation: Operation, like: torch.Tensor) -> Any:
     return found[0] if len(found) == 1 else tuple(found)
 
 
-def looked_at(
+def run_checked(
     guests: Guests, quantity: str, inputs: Mapping[str, Any], check: Any, fixed: tuple, operation: Operation, tensors: list
 ) -> Any:
     """Return results on a GPU, checked by the notes of the kernel (see `late`). Raises InputError: a gradient is recorded as well,
@@ -230,7 +225,7 @@ def looked_at(
     return found[0] if len(found) == 1 else tuple(found)
 
 
-def look_at(guests: Guests, quantity: str, operation: Operation, inputs: Mapping[str, Any], fixed: tuple, found: Any) -> None:
+def check_values(guests: Guests, quantity: str, operation: Operation, inputs: Mapping[str, Any], fixed: tuple, found: Any) -> None:
     """Check inputs and results as those of NumPy arrays.
 
     Raises:
@@ -239,7 +234,7 @@ def look_at(guests: Guests, quantity: str, operation: Operation, inputs: Mapping
     if is_transformed():
         raise InputError("check=True needs values, and within torch.compile or torch.func there are none: check outside")
     arrays = {name: x.detach().cpu().numpy() for name, x in inputs.items()}
-    look_at_inputs(guests, operation, arrays)
+    check_inputs(guests, operation, arrays)
     results = found if isinstance(found, tuple) else (found,)
     if not all(bool(torch.isfinite(x).all()) for x in results):
         explain(guests, quantity, arrays, fixed)

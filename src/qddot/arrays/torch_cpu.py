@@ -44,7 +44,7 @@ def part(operation: Operation) -> Iterable[str]:
     """Define `void part(int64_t begin, int64_t end, void *call)`, which computes the states that `torch_parallel_for` assigns
     it."""
     n = len(operation.program.inputs) + len(operation.program.outputs)
-    loop, single = operation.kernel.loop()
+    loop, task = operation.kernel.loop()
     yield f"""define void @part(i64 %begin, i64 %end, ptr %call) nounwind {{
 %args = alloca [{n} x ptr]
 %count = alloca i64"""
@@ -60,6 +60,6 @@ store i64 %number, ptr %count
 %q{i} = getelementptr i8, ptr %b{i}, i64 %o{i}"""
         yield f"""%r{i} = getelementptr ptr, ptr %args, i64 {i}
 store ptr %q{i}, ptr %r{i}"""
-    yield f"""call void inttoptr (i64 {loop} to ptr)(ptr %args, ptr %count, ptr %steps, ptr inttoptr (i64 {single} to ptr))
+    yield f"""call void inttoptr (i64 {loop} to ptr)(ptr %args, ptr %count, ptr %steps, ptr inttoptr (i64 {task} to ptr))
 ret void
 }}"""

@@ -140,7 +140,7 @@ def call_loop(operation: Operation) -> Iterable[str]:
     """Yield IR that runs the kernel on %count states at %at<i>, in steps of %step<i> bytes."""
     program, core = operation.program, core_steps(operation.program, operation.dtype.itemsize)
     n = len(program.inputs) + len(program.outputs)
-    loop, single = operation.kernel.loop()
+    loop, task = operation.kernel.loop()
     yield f"""%a = alloca [{n} x ptr]
 %d = alloca i64
 %s = alloca [{n + len(core)} x i64]
@@ -155,7 +155,7 @@ store i64 %step{i}, ptr %si{i}"""
 store i64 {stride}, ptr %si{k}"""
     yield """%modes = alloca i64
 call void @exact(ptr %modes)"""
-    yield f"call void inttoptr (i64 {loop} to ptr)(ptr %a, ptr %d, ptr %s, ptr inttoptr (i64 {single} to ptr))"
+    yield f"call void inttoptr (i64 {loop} to ptr)(ptr %a, ptr %d, ptr %s, ptr inttoptr (i64 {task} to ptr))"
     yield "call void @as_before(ptr %modes)"
 
 

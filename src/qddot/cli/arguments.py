@@ -114,11 +114,8 @@ def warn_of_degrees(robot: Robot, option: str, q: Sequence[float] | None) -> Non
         return
     for c in robot.model.mechanism.coordinates:
         if c.kind in ("revolute", "continuous") and 2 * math.pi < abs(q[c.q.start]) <= FAR:  # farther, the robot warns itself
-            warnings.warn(
-                f"{option}: {c.name} at {q[c.q.start]:g} rad is beyond a full turn; angles are radians, 90 degrees are pi/2",
-                ModelWarning,
-                stacklevel=2,
-            )
+            beyond = f"{c.name} at {q[c.q.start]:g} rad is beyond a full turn"
+            warnings.warn(f"{option}: {beyond}; angles are radians, 90 degrees are pi/2", ModelWarning, stacklevel=2)
 
 
 class Pair(click.ParamType):

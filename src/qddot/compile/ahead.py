@@ -25,14 +25,14 @@ class Loop:
 
     def __init__(self, kernel: Kernel, arrays: Sequence[np.ndarray]) -> None:
         self.kernel, self.arrays, self.count = kernel, arrays, np.zeros(1, np.int64)  # kept alive: the loop has their addresses
-        loop, self.single = kernel.one_by_one
+        loop, self.task = kernel.one_by_one
         self.run, self.places = LOOP(loop), np.array([x.ctypes.data for x in arrays])
         self.strides = np.array([*(x.strides[0] for x in arrays), *(stride for x in arrays for stride in x.strides[1:])])
         self.where = [x.ctypes.data for x in (self.places, self.count, self.strides)]
 
     def __call__(self, rows: int) -> None:
         self.count[0] = rows
-        self.run(*self.where, self.single)
+        self.run(*self.where, self.task)
 
 
 class One:

@@ -8,9 +8,23 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 
-from qddot.compile.direct_table import ARGUMENTS, WAY_KERNEL, WAY_LOOP, at, counted, counter, field, function, put, row, word
+from qddot.compile import entry_ir
+from qddot.compile.direct_table import (
+    ARGUMENTS,
+    WAY_KERNEL,
+    WAY_LOOP,
+    WAY_TASK,
+    at,
+    counted,
+    counter,
+    field,
+    function,
+    put,
+    row,
+    word,
+)
 from qddot.compile.layout import BYTES, DATA, DESCR, DIMENSIONS, DOUBLE, FLAGS, ITEMS, NDIM, SIZE, STRIDES, TYPE, WELL_BEHAVED
-from qddot.compile.peaks import INFINITE_BITS, LARGEST, MAGNITUDE
+from qddot.compile.peaks import INFINITE_BITS, LARGEST
 from qddot.model.configuration import QUATERNION_TOLERANCE
 
 BAD_FLAGS = 1 | 2 | 8
@@ -27,9 +41,7 @@ def module() -> Iterator[str]:
     """Define all functions of the entry."""
     yield "declare ptr @malloc(i64)\ndeclare void @free(ptr)\ndeclare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"
     yield "declare double @llvm.sqrt.f64(double)\ndeclare double @llvm.fabs.f64(double)"
-    yield from beyond()
-    yield from not_positive()
-    yield from data_of()
+    yield from entry_ir.looks()
     yield from unit()
     yield from one_state()
     yield from given_output()
@@ -39,57 +51,8 @@ def module() -> Iterator[str]:
     yield from answer()
     yield from many_states()
     yield from direct()
-
-
-def beyond() -> Iterator[str]:
-    """Define `beyond(x, n, limit)`: true if a magnitude, compared by its bits, reaches the limit; 8 numbers at a time."""
-    yield "declare i64 @llvm.vector.reduce.umax.v8i64(<8 x i64>)"
-    yield "define internal i1 @beyond(ptr %x, i64 %n, i64 %limit) nounwind {\nentry:\n%many = and i64 %n, -8"
-    yield "%some = icmp ne i64 %many, 0\nbr i1 %some, label %wide, label %rest\nwide:"
-    yield "%k = phi i64 [ 0, %entry ], [ %k1, %wide ]\n%top = phi <8 x i64> [ zeroinitializer, %entry ], [ %higher, %wide ]"
-    yield "%p = getelementptr i64, ptr %x, i64 %k\n%bits = load <8 x i64>, ptr %p, align 8"
-    yield f"%size = and <8 x i64> %bits, splat (i64 {MAGNITUDE})\n%more = icmp ugt <8 x i64> %size, %top"
-    yield "%higher = select <8 x i1> %more, <8 x i64> %size, <8 x i64> %top"
-    yield "%k1 = add i64 %k, 8\n%on = icmp slt i64 %k1, %many\nbr i1 %on, label %wide, label %reduce"
-    yield "reduce:\n%most = call i64 @llvm.vector.reduce.umax.v8i64(<8 x i64> %higher)\nbr label %rest"
-    yield "rest:\n%so_far = phi i64 [ 0, %entry ], [ %most, %reduce ]\n%left = icmp slt i64 %many, %n"
-    yield "br i1 %left, label %one, label %judge\none:\n%j = phi i64 [ %many, %rest ], [ %j1, %one ]"
-    yield "%high = phi i64 [ %so_far, %rest ], [ %high1, %one ]"
-    yield f"%q = getelementptr i64, ptr %x, i64 %j\n%b = load i64, ptr %q\n%s = and i64 %b, {MAGNITUDE}"
-    yield "%m = icmp ugt i64 %s, %high"
-    yield "%high1 = select i1 %m, i64 %s, i64 %high\n%j1 = add i64 %j, 1\n%next = icmp slt i64 %j1, %n"
-    yield "br i1 %next, label %one, label %judge\njudge:\n%all = phi i64 [ %so_far, %rest ], [ %high1, %one ]"
-    yield "%far = icmp uge i64 %all, %limit\nret i1 %far\n}"
-
-
-def not_positive() -> Iterator[str]:
-    """Define `not_positive(x, n)`: true if one of the numbers is not positive."""
-    yield "define internal i1 @not_positive(ptr %x, i64 %n) nounwind {"
-    yield counter("k")
-    body = ["%p = getelementptr double, ptr %x, i64 %k\n%v = load double, ptr %p\n%low = fcmp ule double %v, 0.0"]
-    yield from counted("k", "%n", [*body, "br i1 %low, label %bad, label %fine\nfine:"])
-    yield "ret i1 false\nbad:\nret i1 true\n}"
-
-
-def data_of() -> Iterator[str]:
-    """Define `data_of(a, table, rank, count, size)`: the address of the numbers of an aligned float64 array (size,), or
-    (count, size) with contiguous rows; null for anything else."""
-    yield "define internal ptr @data_of(ptr %a, ptr %table, i32 %rank, i64 %count, i64 %size) nounwind {"
-    yield field("%type", "%a", TYPE, "ptr") + "\n" + function("%array_type", "array_type")
-    yield "%is = icmp eq ptr %type, %array_type\nbr i1 %is, label %array, label %no\narray:"
-    yield field("%nd", "%a", NDIM, "i32") + "\n" + field("%descr", "%a", DESCR, "ptr") + "\n" + function("%float64", "float64")
-    yield "%same = icmp eq i32 %nd, %rank\n%real = icmp eq ptr %descr, %float64\n%both = and i1 %same, %real"
-    yield "br i1 %both, label %shaped, label %no\nshaped:"
-    yield field("%dims", "%a", DIMENSIONS, "ptr")
-    yield field("%steps", "%a", STRIDES, "ptr")
-    yield field("%data", "%a", DATA, "ptr")
-    yield "%last_32 = sub i32 %rank, 1\n%last = zext i32 %last_32 to i64"
-    yield at("%columns", "%dims", "%last", "i64") + "\n" + at("%step", "%steps", "%last", "i64") + "\n%rows = load i64, ptr %dims"
-    yield "%fits = icmp eq i64 %columns, %size\n%dense = icmp eq i64 %step, 8"
-    yield "%place = ptrtoint ptr %data to i64\n%odd = and i64 %place, 7\n%even = icmp eq i64 %odd, 0"
-    yield "%one = icmp eq i32 %rank, 1\n%as_many = icmp eq i64 %rows, %count\n%counts = or i1 %one, %as_many"
-    yield "%f = and i1 %fits, %dense\n%g = and i1 %even, %counts\n%good = and i1 %f, %g"
-    yield "%found = select i1 %good, ptr %data, ptr null\nret ptr %found\nno:\nret ptr null\n}"
+    for inputs in range(1, entry_ir.MOST + 1):
+        yield from entry_ir.entry(inputs)
 
 
 def unit() -> Iterator[str]:
@@ -224,10 +187,11 @@ def answer() -> Iterator[str]:
 
 
 def many_states() -> Iterator[str]:
-    """Define `many_states(table, kernel, loop, arrays, steps, count)`, which fills the outputs by the loop, or state by state
-    without one; true if a test fails. `steps` has the steps of the inputs, in bytes; those of the outputs are appended."""
-    yield "define internal i1 @many_states(ptr %table, ptr %kernel, ptr %loop, ptr %arrays, ptr %steps, i64 %count) nounwind {"
-    yield counter("o", "i", "d", "k", "j") + "\n" + word("%inputs", "inputs") + "\n" + word("%outputs", "outputs")
+    """`many_states(table, kernel, loop, task, arrays, steps, count)`: fill the outputs state by state, or by the loop if there is
+    one; true where something is wrong. Steps of inputs, in bytes, are there; those of outputs are put behind them."""
+    yield "define internal i1 @many_states(ptr %table, ptr %kernel, ptr %loop, ptr %task, ptr %arrays, ptr %steps, i64 %count)"
+    yield "nounwind {"
+    yield (counter("o", "i", "d", "k", "j") + "\n" + word("%inputs", "inputs") + "\n" + word("%outputs", "outputs"))
     yield "%n = add i64 %inputs, %outputs\n%core = alloca i64\nstore i64 %n, ptr %core"
     body = ["%ci = load i64, ptr %core", put("i64 8", "%steps", "%ci", "%i_step"), *advance("%ci", "1")]
     yield from counted("i", "%inputs", body)
@@ -244,7 +208,7 @@ def many_states() -> Iterator[str]:
     yield "together:\n%dimensions = alloca i64\nstore i64 %count, ptr %dimensions\n" + word("%release", "release")
     yield function("%clear", "clear_flags") + "\n" + function("%flags_of", "get_flags")
     yield "%long = icmp sge i64 %count, %release\nbr i1 %long, label %apart, label %at_once"
-    run = "call void %clear()\ncall void %loop(ptr %arrays, ptr %dimensions, ptr %steps, ptr %kernel)\n{} = call i32 %flags_of()"
+    run = "call void %clear()\ncall void %loop(ptr %arrays, ptr %dimensions, ptr %steps, ptr %task)\n{} = call i32 %flags_of()"
     yield "at_once:\n" + run.format("%flags0") + "\nbr label %judged\napart:\n" + function("%save", "save")
     yield function("%restore", "restore") + "\n%thread = call ptr %save()\n" + run.format("%flags1")
     yield "call void %restore(ptr %thread)\nbr label %judged"
@@ -297,8 +261,14 @@ def direct() -> Iterator[str]:
         tests += [row(f"%w{k}", "way", "%w", k), at(f"%x{k}", "%chosen", k, "i64"), f"%same{k} = icmp eq i64 %w{k}, %x{k}"]
     tests += ["%s01 = and i1 %same0, %same1\n%s23 = and i1 %same2, %same3\n%same = and i1 %s01, %s23"]
     yield from counted("w", "%ways", [*tests, "br i1 %same, label %way, label %another\nanother:"])
-    yield "br label %slow\nway:\n" + row("%kernel", "way", "%w", WAY_KERNEL, "ptr")
-    yield row("%loop", "way", "%w", WAY_LOOP, "ptr")
+    yield (
+        "br label %slow\nway:\n"
+        + row("%kernel", "way", "%w", WAY_KERNEL, "ptr")
+        + "\n"
+        + row("%loop", "way", "%w", WAY_LOOP, "ptr")
+        + "\n"
+        + row("%task", "way", "%w", WAY_TASK, "ptr")
+    )
     # which arrays: all of one state, or of one batch
     yield "%first = load ptr, ptr %args\n" + field("%kind", "%first", TYPE, "ptr") + "\n" + function("%array_type", "array_type")
     yield "%is_array = icmp eq ptr %kind, %array_type\nbr i1 %is_array, label %array, label %slow\narray:"
@@ -343,7 +313,7 @@ def direct() -> Iterator[str]:
     yield "br i1 %failed, label %out_of_memory, label %compute\nout_of_memory:\ncall void @free(ptr %mine)\nret ptr null"
     yield "compute:\n%one = icmp eq i64 %batch_rank, 0\nbr i1 %one, label %single, label %many"
     yield "single:\n%wrong1 = call i1 @one_state(ptr %table, ptr %kernel, ptr %arrays)\nbr label %computed"
-    arguments = "ptr %table, ptr %kernel, ptr %use, ptr %arrays, ptr %steps, i64 %count"
+    arguments = "ptr %table, ptr %kernel, ptr %use, ptr %task, ptr %arrays, ptr %steps, i64 %count"
     yield f"many:\n%wrong2 = call i1 @many_states({arguments})\nbr label %computed"
     yield "computed:\n%wrong = phi i1 [ %wrong1, %single ], [ %wrong2, %many ]\ncall void @free(ptr %mine)"
     yield "br i1 %wrong, label %lost, label %done\ndone:\n%result = call ptr @answer(ptr %table, ptr %outs)\nret ptr %result"

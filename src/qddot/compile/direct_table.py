@@ -10,13 +10,13 @@ WORDS = (
     "q", "worth_loop", "most", "release", "out", "tuple_type",
 )  # fmt: skip
 WORD = {name: k for k, name in enumerate(WORDS)}
-ROWS = {"input": (6, 2), "output": (4, 5), "option": (4, 1), "quaternion": (8, 1), "way": (16, 6)}
+ROWS = {"input": (6, 2), "output": (4, 5), "option": (4, 1), "quaternion": (8, 1), "way": (16, 7)}
 """Largest number of rows of each kind, and words in a row: an input's size and limit; an output's size, rank and shape; an option's
-name; a quaternion's start in q; a way to compute: options, kernel and loop."""
+name; a quaternion's start in q; a way to compute: options, kernel, loop and its task."""
 
 PLACE = {name: len(WORDS) + sum(n * m for n, m in list(ROWS.values())[:k]) for k, name in enumerate(ROWS)}
 TABLE = len(WORDS) + sum(n * m for n, m in ROWS.values())
-WAY_KERNEL, WAY_LOOP = 4, 5
+WAY_KERNEL, WAY_LOOP, WAY_TASK = 4, 5, 6
 
 ARGUMENTS = 12
 """Number of pointers that are passed to every kernel, which ignores those beyond its own parameters."""

@@ -10,39 +10,32 @@ changes.
 from __future__ import annotations
 
 import ctypes
-import math
 import struct
 from collections.abc import Callable, Iterable, Sequence
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qddot.compile import layout
+from qddot.compile import entry_ir, layout
 from qddot.compile.builtin import FASTCALL_KEYWORDS, NOARGS, MethodDef, builtin, holder
-from qddot.compile.direct_table import field
-from qddot.compile.layout import BYTES, DATA, DESCR, DIMENSIONS, DOUBLE, ITEMS, NDIM, STRIDES, TYPE
-from qddot.compile.llvm import Code, Computer, load_module, this_computer
+from qddot.compile.layout import BYTES, ITEMS
+from qddot.compile.llvm import Code, Computer, load_module
 from qddot.compile.peaks import FAR_BITS, INFINITE_BITS, LARGEST, MAGNITUDE
 from qddot.graph.program import Program
 
 if TYPE_CHECKING:
-    from qddot.compile.direct import Direct, Shape
+    from qddot.compile.direct import Direct
 
-VECTORCALL, INCREF, DECREF, ARRAY_TYPE, ARRAY_NEW, FLOAT64, KERNEL, GUEST, GUEST_FUNCTION, NONE, DIRECT = range(11)
-"""Indices of the first words of the table (see `direct`). A bound quantity's table has those up to the kernel, then its arrays."""
+VECTORCALL, INCREF, DECREF, ARRAY_TYPE, ARRAY_NEW, FLOAT64, KERNEL, GUEST, GUEST_FUNCTION = range(9)
+"""The first words of the table (see `direct`); those of a bound quantity end with the kernel, and its arrays follow."""
 
 
 def fast_entry(name: str, table: Direct, fallback: Callable, doc: str) -> Callable:
-    """Return a builtin function for a method's inputs and options, which calls the method itself where it cannot answer."""
-    code = entry_code(table.shape) if table.is_plain else table.code
+    """A builtin in front of the ordinary method, which takes the method's inputs and options."""
+    code = table.code
+    if table.is_plain:
+        code = code._replace(loop=code.engine.get_function_address(entry_ir.name(len(table.shape.inputs))))  # type: ignore[attr-defined]
     return made(name, code, fallback, table.table, FASTCALL_KEYWORDS, doc, (table, code))
-
-
-@cache
-def entry_code(shape: Shape) -> Code:
-    """Return the code for methods with arrays of these sizes, shared by all robots."""
-    return load_module("\n".join(entry_module(shape)), "entry", this_computer())
 
 
 def admit(entry: Callable, kind: type, function: Callable) -> None:
@@ -105,32 +98,6 @@ def helpers(sizes: Sequence[int], margins: Sequence[int]) -> Iterable[str]:
         yield f"%any = call i1 @llvm.vector.reduce.or.v{n}i1(<{n} x i1> %bad)\nret i1 %any\n}}"
 
 
-def entry_module(shape: Shape) -> Iterable[str]:
-    """Define the direct entry and its tests."""
-    yield from helpers([*(size for size, _ in shape.inputs), math.prod(shape.outputs[0])], [shape.margins])
-    yield from entry(shape)
-
-
-def entry(shape: Shape) -> Iterable[str]:
-    """Define `PyObject *entry(PyObject *self, PyObject **args, Py_ssize_t nargs, PyObject *kwnames)`."""
-    n = len(shape.inputs)
-    yield "define ptr @entry(ptr %self, ptr %args, i64 %nargs, ptr %kwnames) nounwind {"
-    yield f"%right = icmp eq i64 %nargs, {n}\n%plain = icmp eq ptr %kwnames, null\n%go = and i1 %right, %plain"
-    yield "br i1 %go, label %start, label %slow\nstart:"
-    yield from table()
-    for i, (size, limit) in enumerate(shape.inputs):
-        yield from vector_argument(i, size, limit)
-    yield from new_output(shape.outputs[0])
-    yield from run(shape, [f"%data{i}" for i in range(n)], "%room")
-    yield "ret ptr %out"
-    yield "bad:"
-    yield from word("%decref", DECREF)
-    yield "call void %decref(ptr %out)\nbr label %slow\nfailed:\nret ptr null"
-    yield f"slow:\n%slow_second = getelementptr i8, ptr %self, i64 {ITEMS + 8}\n%slow_bytes = load ptr, ptr %slow_second"
-    yield f"%slow_table = getelementptr i8, ptr %slow_bytes, i64 {BYTES + 8 * DIRECT}\n%direct = load ptr, ptr %slow_table"
-    yield "%answer = tail call ptr %direct(ptr %self, ptr %args, i64 %nargs, ptr %kwnames)\nret ptr %answer\n}"
-
-
 def bound(program: Program) -> Iterable[str]:
     """Define `PyObject *entry(PyObject *self, PyObject *unused)` for a bound quantity, whose arrays are in the table."""
     yield "define ptr @entry(ptr %self, ptr %unused) nounwind {\nbr label %start\nstart:"
@@ -163,50 +130,8 @@ def word(name: str, place: int) -> Iterable[str]:
     yield f"{name}_p = getelementptr ptr, ptr %table, i64 {place}\n{name} = load ptr, ptr {name}_p"
 
 
-def vector_argument(i: int, size: int, limit: int) -> Iterable[str]:
-    """Yield IR that jumps to `slow` unless argument i is an aligned, contiguous float64 vector of this length with magnitudes below
-    the limit."""
-    yield f"%ap{i} = getelementptr ptr, ptr %args, i64 {i}\n%a{i} = load ptr, ptr %ap{i}"
-    if i == 0:
-        yield from word("%array_type", ARRAY_TYPE)
-        yield from word("%float64", FLOAT64)
-    yield field(f"%type{i}", f"%a{i}", TYPE, "ptr")
-    yield f"%is{i} = icmp eq ptr %type{i}, %array_type\nbr i1 %is{i}, label %array{i}, label %slow\narray{i}:"
-    yield field(f"%nd{i}", f"%a{i}", NDIM, "i32") + f"\n%flat{i} = icmp eq i32 %nd{i}, 1"
-    yield field(f"%descr{i}", f"%a{i}", DESCR, "ptr") + f"\n%real{i} = icmp eq ptr %descr{i}, %float64"
-    yield f"%both{i} = and i1 %flat{i}, %real{i}\nbr i1 %both{i}, label %vector{i}, label %slow\nvector{i}:"
-    yield field(f"%dims{i}", f"%a{i}", DIMENSIONS, "ptr")
-    yield f"%len{i} = load i64, ptr %dims{i}\n%fits{i} = icmp eq i64 %len{i}, {size}"
-    yield field(f"%steps{i}", f"%a{i}", STRIDES, "ptr")
-    yield f"%step{i} = load i64, ptr %steps{i}\n%dense{i} = icmp eq i64 %step{i}, 8"
-    yield field(f"%data{i}", f"%a{i}", DATA, "ptr") + f"\n%place{i} = ptrtoint ptr %data{i} to i64\n%odd{i} = and i64 %place{i}, 7"
-    yield f"%even{i} = icmp eq i64 %odd{i}, 0\n%f{i} = and i1 %fits{i}, %dense{i}\n%g{i} = and i1 %f{i}, %even{i}"
-    yield f"br i1 %g{i}, label %numbers{i}, label %slow\nnumbers{i}:"
-    yield f"%far{i} = call i1 @beyond{size}(ptr %data{i}, i64 {limit})\nbr i1 %far{i}, label %slow, label %near{i}\nnear{i}:"
-
-
-def new_output(shape: Sequence[int]) -> Iterable[str]:
-    """Yield IR for %out, a new array, and %room, its memory."""
-    yield f"%shape = alloca i64, i64 {max(len(shape), 1)}"
-    for d, size in enumerate(shape):
-        yield f"%shape{d} = getelementptr i64, ptr %shape, i64 {d}\nstore i64 {size}, ptr %shape{d}"
-    yield from word("%new", ARRAY_NEW)
-    nothing = "ptr null, ptr null, i32 0, i32 0, ptr null"
-    yield f"%out = call ptr %new(ptr %array_type, i32 {len(shape)}, ptr %shape, i32 {DOUBLE}, {nothing})"
-    yield "%none = icmp eq ptr %out, null\nbr i1 %none, label %failed, label %made\nmade:"
-    yield field("%room", "%out", DATA, "ptr")
-
-
-def run(shape: Shape, inputs: Sequence[str], room: str) -> Iterable[str]:
-    """Yield a call of the kernel, and a jump to `bad` if a result is not finite or a margin not positive."""
-    rooms, size, margins = [room], math.prod(shape.outputs[0]), shape.margins
-    if margins:
-        yield f"%margins = alloca double, i64 {margins}"
-        rooms.append("%margins")
-    yield f"call void %kernel({', '.join(f'ptr {x}' for x in (*inputs, *rooms))})"
-    yield f"%wrong = call i1 @beyond{size}(ptr {room}, i64 {INFINITE_BITS})\nbr i1 %wrong, label %bad, label %finite\nfinite:"
-    if margins:
-        yield f"%low = call i1 @not_positive{margins}(ptr %margins)\nbr i1 %low, label %bad, label %sound\nsound:"
+def field(name: str, thing: str, offset: int, kind: str) -> str:
+    return f"{name}_p = getelementptr i8, ptr {thing}, i64 {offset}\n{name} = load {kind}, ptr {name}_p"
 
 
 def fallback(args: str, nargs: str, kwnames: str, label: str) -> Iterable[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import math
 import threading
 from collections.abc import Callable, Sequence
@@ -11,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from qddot.compile import singly
 from qddot.compile.fastcall import bound_entry
 from qddot.compile.gufunc import make_gufunc
 from qddot.compile.llvm import Code, compile_program, single_lanes, this_computer, wide_lanes
@@ -50,8 +52,10 @@ class Kernel:
         self._lock = threading.Lock()
         if not self.is_empty:
             self._computer = this_computer()
-            self._single: Code = compile_program(program, single_lanes(dtype, self._computer), self._computer)
-            self.single = make_gufunc(program, self._single.loop, self._single.kernel, dtype, self._single)
+            lanes = single_lanes(dtype, self._computer)
+            self._single: Code = compile_program(program, lanes, self._computer)
+            self._task = singly.task(program, self._single.kernel, lanes)
+            self.single = make_gufunc(program, self._single.loop, self._task, dtype, self._single)
 
     def __reduce__(self) -> tuple:
         """Pickle the program only, to be compiled again."""
@@ -63,7 +67,7 @@ class Kernel:
         with self._lock:
             if "ufunc" not in self.__dict__:
                 self._wide = code = compile_program(self.program, wide_lanes(self.dtype, self._computer), self._computer)
-                self.__dict__["ufunc"] = make_gufunc(self.program, code.loop, self._single.kernel, self.dtype, (code, self._single))
+                self.__dict__["ufunc"] = make_gufunc(self.program, code.loop, self._task, self.dtype, (code, self._single))
             return self.__dict__["ufunc"]
 
     @cached_property
@@ -73,23 +77,23 @@ class Kernel:
             return self.ufunc
         with self._lock:
             if "watched" not in self.__dict__:
-                self._watched = code = compile_program(
-                    self.program, wide_lanes(self.dtype, self._computer), self._computer, watched=True
-                )
+                lanes = wide_lanes(self.dtype, self._computer)
+                self._watched = code = compile_program(self.program, lanes, self._computer, watched=True)
+                self._watching = singly.task(self.program, self._single.kernel, lanes, watched=True)
                 shown = replace(self.program, outputs=self.program.outputs[:-1])
-                self.__dict__["watched"] = make_gufunc(shown, code.loop, self._single.kernel, self.dtype, (code, self._single))
+                self.__dict__["watched"] = make_gufunc(shown, code.loop, self._watching, self.dtype, (code, self._single))
             return self.__dict__["watched"]
 
     def loop(self) -> tuple[int, int]:
-        """Return the addresses of the loop over states and of its argument `single`, valid as long as the kernel lives:
-        `void loop(char **args, intptr_t *dimensions, intptr_t *steps, void *single)`, as NumPy's gufuncs call it."""
+        """Addresses of the loop over states, `void loop(char **args, intptr_t *dimensions, intptr_t *steps, int64_t *task)` as of
+        NumPy's gufuncs, and of the task to hand it. They hold as long as the kernel lives."""
         _ = self.ufunc
-        return self._wide.loop, self._single.kernel
+        return self._wide.loop, ctypes.addressof(self._task)
 
     @property
     def one_by_one(self) -> tuple[int, int]:
-        """Addresses of the loop that takes states one by one, in order, and of its argument `single` (see `loop`)."""
-        return self._single.loop, self._single.kernel
+        """The loop that takes state after state in their order, and the task to hand it (see `loop`)."""
+        return self._single.loop, ctypes.addressof(self._task)
 
     @property
     def single_address(self) -> int:
@@ -97,10 +101,11 @@ class Kernel:
         return self._single.kernel
 
     @property
-    def watched_address(self) -> int:
-        """Address of the loop without the output of margins if it is compiled already, else 0."""
+    def watched_loop(self) -> tuple[int, int]:
+        """The loop without margins, if there is one already, else 0, and the task to hand it (see `loop`)."""
         code: Code | None = self.__dict__.get("_watched" if self.has_margins else "_wide")
-        return code.loop if code else 0
+        task = self._watching if self.has_margins and code else self._task
+        return code.loop if code else 0, ctypes.addressof(task)
 
     def bound(self, fallback: Callable, arrays: Sequence[np.ndarray], result: object) -> Callable | None:
         """Return a function that runs the kernel on fixed arrays; None if there is no such function here."""
@@ -146,10 +151,10 @@ class Kernel:
         if not fits or any(np.may_share_memory(a, b) for a in given if a is not None for b in arrays):
             return ufunc(*arrays, out=tuple(given))
         ranks, out_ranks = ([len(x.shape) for x in part] for part in (self.program.inputs, outputs))
-        loop = self._wide.loop if ufunc is self.__dict__.get("ufunc") else self.watched_address
+        loop, task = self.loop() if ufunc is self.__dict__.get("ufunc") else self.watched_loop
         size = sum(x.size for x in outputs) * self.dtype.itemsize
-        together = SMALLEST + (LARGE // size if size >= WIDE else 0)  # enough states for results to bypass the caches
-        if not run_tiled(loop, self.single_address, (*arrays, *results), (*ranks, *out_ranks), batch, threads, together):
+        together = SMALLEST + (LARGE // size if size >= WIDE else 0)  # so many bypass the caches
+        if not run_tiled(loop, task, (*arrays, *results), (*ranks, *out_ranks), batch, threads, together):
             run_sliced(ufunc, arrays, ranks, tuple(results), out_ranks, threads)
         return results[0] if len(results) == 1 else tuple(results)
 

@@ -40,6 +40,11 @@ class Lanes:
         return f"v{self.width}f{self.bits}" if self.width > 1 else f"f{self.bits}"
 
     @cached_property
+    def tag(self) -> str:
+        """Ending of the names of shared code, which is another without fused multiply-add."""
+        return self.suffix if self.fma else f"{self.suffix}.plain"
+
+    @cached_property
     def number(self) -> str:
         return self._of(self.real)
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import llvmlite.binding as llvm
 import numpy as np
 
-from qddot.compile import cache, prefetch, sincos, transpose
+from qddot.compile import cache, prefetch, shared, singly, transpose
 from qddot.compile.kernel_ir import define_kernel, is_short, kernel_name
 from qddot.compile.lanes import Lanes, library
 from qddot.compile.loop_ir import LOOP, define_loop
@@ -26,7 +26,7 @@ LONG = 50_000
 """Number of operations above which a program becomes a table instead of code: a fifth of the time, four times the run time."""
 
 LONG_STEP = 100_000
-"""The same number for a step of a rollout, which runs thousands of times; a robot on some ten feet is still compiled to code."""
+"""That number for a step of a rollout, which runs thousands of times; a robot on some ten feet is still compiled to code."""
 
 _lock = threading.Lock()
 
@@ -46,6 +46,9 @@ class Code(NamedTuple):
     loop: int
     kernel: int
     engine: object
+
+
+_shared: dict[Lanes, Code] = {}  # never let go: kernels call it
 
 
 class Computer(NamedTuple):
@@ -86,21 +89,17 @@ def single_lanes(dtype: np.dtype, computer: Computer) -> Lanes:
 
 
 def module_text(program: Program, lanes: Lanes, *, watched: bool = False) -> str:
-    """Return the IR of the kernel over these lanes and of the loop around it. `watched`: the loop checks margins instead of writing
+    """A module with the kernel over these lanes and, of many states, the loop around it, which may watch margins instead of writing
     them."""
-    lines = [*library(lanes.real), '!0 = !{!"branch_weights", i32 1, i32 100000}', "!1 = !{i32 1}"]
+    lines = [*library(lanes.real), "!1 = !{i32 1}", *shared.declarations(shared.lanes_of(lanes))]
     for each in dict.fromkeys((lanes, lanes.scalar, lanes.whole_vector)):
         lines += each.declarations()
-    if lanes.width > 1:
-        lines += transpose.declarations(lanes)
-    angles = sincos.Rooms(1, lanes).loop_lanes
-    lines += sincos.define(angles)
     if lanes.width == 1 or not is_short(program, lanes):
         define = define_table_kernel if is_table(program) else define_kernel
         lines += define(program, lanes)
-    lines.append(prefetch.DECLARATION)
-    lines += [*define_loop(program, lanes, watched=watched), ""]
-    return "\n".join(lines)
+    if lanes.width > 1:
+        lines += [*transpose.declarations(lanes), prefetch.DECLARATION, *define_loop(program, lanes, watched=watched)]
+    return "\n".join([*lines, ""])
 
 
 def is_table(program: Program) -> bool:
@@ -113,8 +112,21 @@ def compile_program(program: Program, lanes: Lanes, computer: Computer, *, watch
         text = module_text(program, lanes, watched=watched)
     quick = lanes.width == 1 and len(program.nodes) > QUICK and not is_table(program)
     with _lock:  # LLVM's parsing and code generation share state
+        common = share(shared.lanes_of(lanes), computer)
         engine = link(machine_code(text, computer, 0 if quick else 2), computer)
-        return Code(engine.get_function_address(LOOP), engine.get_function_address(kernel_name(lanes)[1:]), engine)
+        loop = engine.get_function_address(LOOP) if lanes.width > 1 else common
+        return Code(loop, engine.get_function_address(kernel_name(lanes)[1:]), engine)
+
+
+def share(lanes: Lanes, computer: Computer) -> int:
+    """Load what kernels share, unless it is there, so that they find it by name; returns the address of the loop over single
+    states."""
+    if lanes not in _shared:
+        engine = link(machine_code(shared.module(lanes), computer, 2), computer)
+        for name in shared.names(lanes):
+            llvm.add_symbol(name[1:], engine.get_function_address(name[1:]))
+        _shared[lanes] = Code(engine.get_function_address(singly.name(lanes)[1:]), 0, engine)
+    return _shared[lanes].loop
 
 
 def load_module(text: str, symbol: str, computer: Computer, *, kept: bool = True) -> Code:

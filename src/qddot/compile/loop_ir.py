@@ -1,9 +1,9 @@
-"""IR of the loop that NumPy calls: `void loop(char **args, intp *dimensions, intp *steps, void *single)`.
+"""The loop over vectors of states that NumPy calls: `void loop(char **args, intp *dimensions, intp *steps, int64 *task)`.
 
-`single` is the address of the kernel for one state. If all core dimensions are contiguous, W states at a time are transposed in
-registers, computed together and transposed back (see `results`); fewer states, and arrays with other strides, go through `single`.
-An input that is not finite (or a very large q) raises the processor's flag for an invalid operation, which NumPy checks afterwards.
-A `watched` loop does not write margins, but raises that flag for one that is not positive.
+Where every core is contiguous, W states at a time are transposed in registers, computed together and transposed back (see
+`results`); fewer states, and arrays with other strides, are left to the loop over single states, which reads the task (`singly`).
+An input that is not finite (or a q out of all proportion) raises the processor's flag for an invalid operation, which NumPy looks
+at afterwards. So does a margin that is not positive in a loop that is `watched`, which does not write margins down.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable, Sequence
 from typing import NamedTuple
 
-from qddot.compile import peaks, prefetch
+from qddot.compile import peaks, prefetch, singly
 from qddot.compile.kernel_ir import Emitter, is_short, kernel_name
 from qddot.compile.lanes import Lanes
 from qddot.compile.memory import leave_rooms, rooms
@@ -27,38 +27,33 @@ UNROLLED = 16
 
 
 def define_loop(program: Program, lanes: Lanes, *, watched: bool = False) -> Iterable[str]:
-    """Define the loop over states that NumPy calls; with lanes of width 1, all states go through `single`."""
+    """IR of the loop."""
     arguments = written(program, watched)
-    shapes, n_in, n = [x.shape for x in arguments], len(program.inputs), len(arguments)
-    margins = program.outputs[-1].size if watched else 0
-    yield from peaks.define(lanes)
-    yield from define_copy(lanes.real)
-    if lanes.width > 1 and not is_short(program, lanes):
+    n = len(arguments)
+    yield from peaks.declarations(lanes)
+    if not is_short(program, lanes):
         yield from Results(program, lanes, watched).define()
-    yield f"define void @{LOOP}(ptr %args, ptr %dimensions, ptr %steps, ptr %single) nounwind {{"
+    yield f"define void @{LOOP}(ptr %args, ptr %dimensions, ptr %steps, ptr %task) nounwind {{"
     yield "entry:\n%count = load i64, ptr %dimensions"
     for i in range(n):
         yield f"%ap{i} = getelementptr ptr, ptr %args, i64 {i}\n%base{i} = load ptr, ptr %ap{i}"
         yield f"%sp{i} = getelementptr i64, ptr %steps, i64 {i}\n%step{i} = load i64, ptr %sp{i}"
-    yield from peaks.begin(n_in, lanes)
+    yield f"%there = alloca ptr, i64 {n}\n%left = alloca i64"
+    yield from peaks.begin(lanes)
     if watched:
-        yield f"%margins = alloca {lanes.real}, i64 {margins}\n%low = alloca i32\nstore i32 0, ptr %low"
-    yield from strides(shapes, lanes.bits // 8)
-    yield "%some = icmp sgt i64 %count, 0\nbr i1 %some, label %choose, label %done"
-    yield f"choose:\nbr i1 %dense, label %{'wide' if lanes.width > 1 else 'fast_entry'}, label %slow_entry"
-    if lanes.width > 1:
-        yield from wide(program, lanes, watched)
-        start = "[ %stop, %wide_done ]"
-    else:
-        yield "fast_entry:"
-        start = "[ 0, %fast_entry ]"
-    look = [peaks.look(i, f"%fast_at{i}", x.size) for i, x in enumerate(program.inputs)]
-    yield from walk("fast", n, start, [*look, *call_single("fast_at", n, margins, lanes)], "finish")
-    yield from slow(program, lanes, watched)
-    yield "finish:"
+        yield "%low = alloca i32\nstore i32 0, ptr %low"
+    yield from strides([x.shape for x in arguments], lanes.bits // 8)
+    yield f"%enough = icmp sge i64 %count, {lanes.width}\n%go = and i1 %enough, %dense\nbr i1 %go, label %wide, label %rest"
+    yield from wide(program, lanes, watched)
+    yield "br label %rest\nrest:\n%so_far = phi i64 [ 0, %entry ], [ %stop, %wide_done ]\n%others = sub i64 %count, %so_far"
+    yield "%some = icmp sgt i64 %others, 0\nbr i1 %some, label %singly, label %finish\nsingly:\nstore i64 %others, ptr %left"
+    for i in range(n):
+        yield f"%rest_o{i} = mul i64 %so_far, %step{i}\n%rest{i} = getelementptr i8, ptr %base{i}, i64 %rest_o{i}"
+        yield f"%rest_p{i} = getelementptr ptr, ptr %there, i64 {i}\nstore ptr %rest{i}, ptr %rest_p{i}"
+    yield f"call void {singly.name(lanes)}(ptr %there, ptr %left, ptr %steps, ptr %task)\nbr label %finish\nfinish:"
     if watched:
         yield "%lows = load i32, ptr %low\n%some_low = icmp ne i32 %lows, 0"
-    yield from peaks.judge(program, lanes, "%some_low" if watched else "false")
+    yield from peaks.judge(lanes, "%some_low" if watched else "false")
     yield "done:\nret void\n}"
 
 
@@ -67,21 +62,11 @@ def written(program: Program, watched: bool) -> tuple[Input | Output, ...]:
     return (*program.inputs, *(program.shown if watched else program.outputs))
 
 
-def call_single(prefix: str, n: int, margins: int, lanes: Lanes) -> Iterable[str]:
-    """Yield a call of `single` for one state; margins that are watched go to %margins."""
-    arguments = [f"ptr %{prefix}{i}" for i in range(n)] + ["ptr %margins"] * bool(margins)
-    yield f"call void %single({', '.join(arguments)})"
-    for k in range(margins):
-        tag = f"%{prefix}_margin{k}"
-        yield f"{tag}_p = getelementptr {lanes.real}, ptr %margins, i64 {k}\n{tag} = load {lanes.real}, ptr {tag}_p"
-        yield from watch(tag, tag, lanes.scalar)
-
-
 def watch(margin: str, tag: str, lanes: Lanes) -> Iterable[str]:
     """Yield IR that sets bits of %low where a margin is not positive."""
     bits = f"i{lanes.width}"
     yield f"{tag}_not = fcmp ule {lanes.number} {margin}, {lanes.literal(0.0)}"
-    yield f"{tag}_bits = bitcast {lanes.truth} {tag}_not to {bits}" if lanes.width > 1 else f"{tag}_bits = and i1 {tag}_not, true"
+    yield f"{tag}_bits = bitcast {lanes.truth} {tag}_not to {bits}"
     yield f"{tag}_wide = zext {bits} {tag}_bits to i32\n{tag}_so_far = load i32, ptr %low"
     yield f"{tag}_now = or i32 {tag}_so_far, {tag}_wide\nstore i32 {tag}_now, ptr %low"
 
@@ -100,19 +85,6 @@ def strides(shapes: Sequence[tuple[int, ...]], itemsize: int) -> Iterable[str]:
             expected *= shape[d]
         at += len(shape)
     yield f"%dense = and i1 {dense}, true"
-
-
-def walk(label: str, n: int, start: str, body: Sequence[str], leave: str) -> Iterable[str]:
-    """Yield a loop over the states from `start` on; `%<label>_at<i>` is the address of argument i for the present state."""
-    yield f"br label %{label}\n{label}:"
-    yield f"%{label}_k = phi i64 {start}, [ %{label}_next, %{label}_end ]"
-    yield f"%{label}_left = icmp slt i64 %{label}_k, %count\nbr i1 %{label}_left, label %{label}_body, label %{leave}"
-    yield f"{label}_body:"
-    for i in range(n):
-        yield f"%{label}_o{i} = mul i64 %{label}_k, %step{i}"
-        yield f"%{label}_at{i} = getelementptr i8, ptr %base{i}, i64 %{label}_o{i}"
-    yield from body
-    yield f"br label %{label}_end\n{label}_end:\n%{label}_next = add i64 %{label}_k, 1\nbr label %{label}"
 
 
 # W states at a time ---------------------------------------------------------------------------------------------------------
@@ -134,8 +106,7 @@ def wide(program: Program, lanes: Lanes, watched: bool) -> Iterable[str]:
     yield from rooms(sizes)
     if not short:
         yield from results.begin()
-    yield f"%end = select i1 {'false' if short else '%large'}, i64 %whole, i64 %count"
-    yield f"%any = icmp ne i64 %whole, 0\n%stop = select i1 %any, i64 %end, i64 0\n%last_k = sub i64 %stop, {W}"
+    yield f"%stop = select i1 {'false' if short else '%large'}, i64 %whole, i64 %count\n%last_k = sub i64 %stop, {W}"
     yield "br label %wide_head\nwide_head:\n%k = phi i64 [ 0, %wide ], [ %k_next, %wide_end ]"
     yield "%more = icmp slt i64 %k, %stop\nbr i1 %more, label %wide_body, label %wide_exit"
     yield "wide_body:"
@@ -311,52 +282,3 @@ def blocks_out(i: int, size: int, lanes: Lanes) -> Iterable[Block]:
     for block in blocks(i, size, lanes.half):
         if int(block.index) + block.count > whole:
             yield block
-
-
-# any strides ----------------------------------------------------------------------------------------------------------------
-
-
-def slow(program: Program, lanes: Lanes, watched: bool) -> Iterable[str]:
-    """Yield the loop over single states through contiguous copies, whose memory is allocated once."""
-    arguments, n_in = written(program, watched), len(program.inputs)
-    shapes, n, itemsize = [x.shape for x in arguments], len(arguments), lanes.bits // 8
-    sizes = [itemsize * x.size for x in arguments]
-    yield f"slow_entry:\n%copies = call ptr @malloc(i64 {max(sum(sizes), 1)})"
-    for i in range(n):
-        yield f"%copy{i} = getelementptr i8, ptr %copies, i64 {sum(sizes[:i])}"
-    body = [line for i in range(n_in) for line in copy_elements(i, shapes[i], lanes, gather=True)]
-    body += [peaks.look(i, f"%copy{i}", x.size) for i, x in enumerate(program.inputs)]
-    body += call_single("copy", n, program.outputs[-1].size if watched else 0, lanes)
-    body += [line for i in range(n_in, n) for line in copy_elements(i, shapes[i], lanes, gather=False)]
-    yield from walk("slow", n, "[ 0, %slow_entry ]", body, "slow_done")
-    yield "slow_done:\ncall void @free(ptr %copies)\nbr label %finish"
-
-
-def copy_elements(i: int, shape: tuple[int, ...], lanes: Lanes, *, gather: bool) -> Iterable[str]:
-    """Yield IR that copies from a strided core to its contiguous copy (`gather`) or back: the last dimension by `copy`, with a loop
-    for each dimension before."""
-    *outer, count = shape or (1,)
-    offset, flat, item = "0", "0", lanes.bits // 8
-    for d, size in enumerate(outer):
-        yield f"br label %b{i}_{d}\nb{i}_{d}:\nbr label %h{i}_{d}\nh{i}_{d}:"
-        yield f"%x{i}_{d} = phi i64 [ 0, %b{i}_{d} ], [ %y{i}_{d}, %t{i}_{d} ]"
-        yield f"%m{i}_{d} = mul i64 %x{i}_{d}, %core{i}_{d}\n%n{i}_{d} = add i64 {offset}, %m{i}_{d}"
-        yield f"%f{i}_{d} = mul i64 {flat}, {size}\n%u{i}_{d} = add i64 %f{i}_{d}, %x{i}_{d}"
-        offset, flat = f"%n{i}_{d}", f"%u{i}_{d}"
-    yield f"%there{i} = getelementptr i8, ptr %slow_at{i}, i64 {offset}\n%flat{i} = mul i64 {flat}, {count}"
-    yield f"%here{i} = getelementptr {lanes.real}, ptr %copy{i}, i64 %flat{i}"
-    strided, dense = f"ptr %there{i}, i64 {f'%core{i}_{len(outer)}' if shape else 0}", f"ptr %here{i}, i64 {item}"
-    yield f"call void @copy({', '.join((strided, dense) if gather else (dense, strided))}, i64 {count})"
-    for d in reversed(range(len(outer))):
-        yield f"br label %t{i}_{d}\nt{i}_{d}:\n%y{i}_{d} = add i64 %x{i}_{d}, 1"
-        yield f"%z{i}_{d} = icmp slt i64 %y{i}_{d}, {shape[d]}\nbr i1 %z{i}_{d}, label %h{i}_{d}, label %l{i}_{d}\nl{i}_{d}:"
-
-
-def define_copy(real: str) -> Iterable[str]:
-    """Define `copy(from, step, to, step, count)`, which copies numbers one by one; both steps in bytes."""
-    yield "define internal void @copy(ptr %from, i64 %from_step, ptr %to, i64 %to_step, i64 %count) noinline nounwind {"
-    yield "entry:\nbr label %next\nnext:\n%k = phi i64 [ 0, %entry ], [ %k1, %next ]"
-    for name in ("from", "to"):
-        yield f"%{name}_o = mul i64 %k, %{name}_step\n%{name}_k = getelementptr i8, ptr %{name}, i64 %{name}_o"
-    yield f"%x = load {real}, ptr %from_k, align 1\nstore {real} %x, ptr %to_k, align 1\n%k1 = add i64 %k, 1"
-    yield "%more = icmp slt i64 %k1, %count\nbr i1 %more, label %next, label %done\ndone:\nret void\n}"

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from qddot.compile.lanes import Lanes
-    from qddot.graph.program import Program
 
 FAR = 1e6
 """Angles beyond this, in radians, are warned of: their precision is lost to rounding."""
@@ -37,11 +36,16 @@ def sign_mask(lanes: Lanes) -> int:
     return (1 << (lanes.bits - 1)) - 1
 
 
+def invalid(lanes: Lanes) -> str:
+    """Name of the function that raises the flag."""
+    return f"@invalid.{lanes.tag}"
+
+
 def define(lanes: Lanes) -> Iterable[str]:
     """Define `peak(x, n, place)`, which updates the largest magnitude by one state, and `invalid()`, which raises the flag."""
     I, real = f"i{lanes.bits}", lanes.real
     yield "@zero = internal global double 0.0\n@sink = internal global double 0.0"
-    yield "define internal void @invalid() noinline nounwind {"
+    yield f"define void {invalid(lanes)}() noinline nounwind {{"
     yield "%z = load volatile double, ptr @zero\n%r = fdiv double %z, %z\nstore volatile double %r, ptr @sink\nret void\n}"
     yield "define internal void @peak(ptr %x, i64 %n, ptr %place) noinline nounwind {"
     yield f"entry:\n%start = load {I}, ptr %place\nbr label %next\nnext:"
@@ -51,23 +55,19 @@ def define(lanes: Lanes) -> Iterable[str]:
     yield f"%size = and {I} %bits, {sign_mask(lanes)}\n%larger = icmp ugt {I} %size, %most"
     yield f"%more = select i1 %larger, {I} %size, {I} %most\n%k1 = add i64 %k, 1"
     yield f"%left = icmp slt i64 %k1, %n\nbr i1 %left, label %next, label %end\nend:\nstore {I} %more, ptr %place\nret void\n}}"
-    if lanes.width > 1:
-        yield f"declare {lanes.integer} @llvm.umax.v{lanes.width}{I}({lanes.integer}, {lanes.integer})"
-        yield f"declare {I} @llvm.vector.reduce.umax.v{lanes.width}{I}({lanes.integer})"
 
 
-def begin(n_in: int, lanes: Lanes) -> Iterable[str]:
-    """Yield memory for the peak of each input over single states, and for whole vectors, for the peak of q and the others' sum."""
-    for i in range(n_in):
-        yield f"%one{i} = alloca i{lanes.bits}\nstore i{lanes.bits} 0, ptr %one{i}"
-    if lanes.width > 1:
-        yield f"%many = alloca {lanes.integer}, align 64\nstore {lanes.integer} zeroinitializer, ptr %many, align 64"
-        yield f"%sum = alloca {lanes.number}, align 64\nstore {lanes.number} zeroinitializer, ptr %sum, align 64"
+def begin(lanes: Lanes) -> Iterable[str]:
+    """Room for the peaks of q over whole vectors, and for the sum of all others."""
+    yield f"%many = alloca {lanes.integer}, align 64\nstore {lanes.integer} zeroinitializer, ptr %many, align 64"
+    yield f"%sum = alloca {lanes.number}, align 64\nstore {lanes.number} zeroinitializer, ptr %sum, align 64"
 
 
-def look(i: int, x: str, size: int) -> str:
-    """Return IR that updates the peak of input i by one state."""
-    return f"call void @peak(ptr {x}, i64 {size}, ptr %one{i})"
+def declarations(lanes: Lanes) -> Iterable[str]:
+    """Declarations of the functions that a loop over vectors calls."""
+    I = f"i{lanes.bits}"
+    yield f"declare {lanes.integer} @llvm.umax.v{lanes.width}{I}({lanes.integer}, {lanes.integer})"
+    yield f"declare {I} @llvm.vector.reduce.umax.v{lanes.width}{I}({lanes.integer})"
 
 
 def note(name: str, vectors: Sequence[str], tag: str, lanes: Lanes) -> Iterable[str]:
@@ -92,18 +92,13 @@ def note(name: str, vectors: Sequence[str], tag: str, lanes: Lanes) -> Iterable[
     yield f"store {I} {most}, ptr %many, align 64"
 
 
-def judge(program: Program, lanes: Lanes, bad: str) -> Iterable[str]:
-    """Yield IR for the end of the loop, which raises the flag if an input was too large, or if `bad` is true."""
+def judge(lanes: Lanes, bad: str) -> Iterable[str]:
+    """IR at the end of the loop: raise the flag if an input went too far, or if something else is `bad`."""
     I, V = f"i{lanes.bits}", lanes.integer
-    for i, x in enumerate(program.inputs):
-        yield f"%peak{i} = load {I}, ptr %one{i}\n%far{i} = icmp uge {I} %peak{i}, {limit(x.name, lanes)}"
-        yield f"%bad{i} = or i1 {bad}, %far{i}"
-        bad = f"%bad{i}"
-    if lanes.width > 1:
-        yield f"%sum_bits = load {V}, ptr %sum, align 64\n%sum_size = and {V} %sum_bits, {lanes.whole(sign_mask(lanes))}"
-        yield f"%many_size = load {V}, ptr %many, align 64"
-        for kind, name in (("many", "q"), ("sum", "")):
-            yield f"%{kind}_top = call {I} @llvm.vector.reduce.umax.v{lanes.width}{I}({V} %{kind}_size)"
-            yield f"%{kind}_far = icmp uge {I} %{kind}_top, {limit(name, lanes)}\n%{kind}_bad = or i1 {bad}, %{kind}_far"
-            bad = f"%{kind}_bad"
-    yield f"br i1 {bad}, label %raise, label %done\nraise:\ncall void @invalid()\nbr label %done"
+    yield f"%sum_bits = load {V}, ptr %sum, align 64\n%sum_size = and {V} %sum_bits, {lanes.whole(sign_mask(lanes))}"
+    yield f"%many_size = load {V}, ptr %many, align 64"
+    for kind, name in (("many", "q"), ("sum", "")):
+        yield f"%{kind}_top = call {I} @llvm.vector.reduce.umax.v{lanes.width}{I}({V} %{kind}_size)"
+        yield f"%{kind}_far = icmp uge {I} %{kind}_top, {limit(name, lanes)}\n%{kind}_bad = or i1 {bad}, %{kind}_far"
+        bad = f"%{kind}_bad"
+    yield f"br i1 {bad}, label %raise, label %done\nraise:\ncall void {invalid(lanes)}()\nbr label %done"

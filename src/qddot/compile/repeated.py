@@ -88,7 +88,7 @@ class Repeated:
 
     @cached_property
     def _ahead(self) -> Ahead:
-        from qddot.compile.ahead import Ahead  # likewise
+        from qddot.compile.ahead import Ahead  # LLVM: loaded when first needed
 
         return Ahead(self.kernel)
 

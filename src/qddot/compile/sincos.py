@@ -15,6 +15,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from qddot.compile import peaks
 from qddot.compile.lanes import Lanes
 from qddot.graph.expr import Expr
 from qddot.graph.program import Program
@@ -69,7 +70,7 @@ COSINE = {
 
 
 def name(lanes: Lanes) -> str:
-    return f"@sincos.{lanes.suffix}"
+    return f"@sincos.{lanes.tag}"
 
 
 class Rooms(NamedTuple):
@@ -104,7 +105,7 @@ def define(lanes: Lanes) -> Iterable[str]:
     """Define `sincos(angles, results, n)`, which writes for each of n vectors of angles a vector of sines and one of cosines."""
     V, T, I, W = lanes.number, lanes.truth, lanes.integer, lanes.width
     yield from define_far(lanes)
-    yield f"define internal void {name(lanes)}(ptr noalias %in, ptr noalias %out, i64 %n) noinline nounwind {{\nentry:"
+    yield f"define void {name(lanes)}(ptr noalias %in, ptr noalias %out, i64 %n) noinline nounwind {{\nentry:"
     yield "br label %next\nnext:\n%k = phi i64 [ 0, %entry ], [ %k1, %next ]"
     yield f"%far = phi {I} [ {'zeroinitializer' if W > 1 else '0'}, %entry ], [ %further, %next ]"
     yield f"%xp = getelementptr {V}, ptr %in, i64 %k\n%x = load {V}, ptr %xp, align {lanes.bits // 8}"
@@ -118,7 +119,7 @@ def define(lanes: Lanes) -> Iterable[str]:
     if W > 1:
         yield f"%any = call i1 @llvm.vector.reduce.or.v{W}i1({T} %lost)"
     yield f"br i1 {'%any' if W > 1 else '%lost'}, label %rare, label %done, !prof !0"
-    yield f"rare:\ncall void {name(lanes)}.far(ptr %in, ptr %out, i64 %n)\ncall void @invalid()\nbr label %done"
+    yield f"rare:\ncall void {name(lanes)}.far(ptr %in, ptr %out, i64 %n)\ncall void {peaks.invalid(lanes)}()\nbr label %done"
     yield "done:\nret void\n}"
 
 

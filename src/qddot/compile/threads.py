@@ -1,13 +1,15 @@
 """Large batches on several cores.
 
 Where every array goes through the batch in equal steps, threads take tiles of it from a common counter, all in machine code and
-without Python's lock: one that starts late takes fewer, and nobody waits for one that never starts. Other arrays are cut into
+without Python's lock: one that starts late takes fewer, and nobody waits for one that never starts. What counts is that all tiles
+are done: a thread that did its share may still be on its way back to Python. Other arrays are cut into
 slices, one for each thread, on which NumPy runs the gufunc.
 """
 
 from __future__ import annotations
 
 import ctypes
+import math
 import os
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
@@ -23,26 +25,29 @@ if TYPE_CHECKING:
 VARIABLE = "QDDOT_THREADS"
 
 TILES = 8
-"""For each thread, so that none waits long for the others."""
+"""Number of tiles for each thread, so that none waits long for the others."""
 
 SMALLEST = 64
-"""States of a tile."""
+"""Least number of states of a tile."""
 
-WORDS = ("loop", "single", "clear_flags", "get_flags", "arrays", "count", "tile", "next", "flags")
+WORDS = ("loop", "task", "clear_flags", "get_flags", "arrays", "count", "tile", "next", "flags", "done")
 """Of a job, before its arrays and steps."""
+
+PATIENCE = 1 << 17
+"""Looks, some 50 us, at what others have not done yet, before a thread goes to sleep until they say so: waking takes as long."""
 
 ARRAYS, STEPS = len(WORDS), len(WORDS) + 32
 
 
 @cache
 def cores() -> int:
-    """How many this process may use."""
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def thread_count(asked: int | None) -> int:
-    """Number of threads: the one asked for, else the environment variable QDDOT_THREADS, else every core this process may use;
-    never more than that. Raises InputError: not a positive whole number."""
+    """Return the number of threads: `asked`, else the environment variable QDDOT_THREADS, else the number of cores that this
+    process may use, which is also the maximum. Raises InputError: not a positive whole number."""
     if type(asked) is int and asked > 0:
         return min(asked, cores())
     source, value = ("threads", asked) if asked is not None else (VARIABLE, os.environ.get(VARIABLE) or None)
@@ -54,19 +59,20 @@ def thread_count(asked: int | None) -> int:
 
 
 def is_one_by_default() -> bool:
-    """True if a call that does not say how many threads it wants gets one."""
+    """Return True if a call without `threads=` uses one thread."""
     return cores() == 1 or os.environ.get(VARIABLE) == "1"
 
 
 @cache
 def pool() -> ThreadPoolExecutor:
+    """Return the threads of this process."""
     from concurrent.futures import ThreadPoolExecutor  # loaded when first needed
 
     return ThreadPoolExecutor(cores(), thread_name_prefix="qddot")
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=pool.cache_clear)  # the threads stay behind
+    os.register_at_fork(after_in_child=pool.cache_clear)  # a child process has no copies of the threads
 
 
 def run_sliced(
@@ -77,7 +83,7 @@ def run_sliced(
     out_ranks: Sequence[int],
     threads: int,
 ) -> None:
-    """Fill `out`, whose arrays have the whole batch shape, slice by slice along its longest axis. `ranks`, `out_ranks`: core
+    """Fill `out`, whose arrays have the batch's shape, slice by slice along its longest axis. `ranks`, `out_ranks`: number of core
     dimensions of each array."""
     batch = out[0].shape[: out[0].ndim - out_ranks[0]]
     axis = int(np.argmax(batch))
@@ -89,7 +95,7 @@ def run_sliced(
         at = a.ndim - rank - from_right
         return a if at < 0 or a.shape[at] == 1 else a[(slice(None),) * at + (slice(start, stop),)]
 
-    flags = np.geterr()  # a thread does not inherit them
+    flags = np.geterr()  # NumPy's settings, which a thread does not inherit
 
     def work(k: int) -> None:
         inputs = [part(a, rank, edges[k], edges[k + 1]) for a, rank in zip(arrays, ranks)]
@@ -106,7 +112,7 @@ def run_sliced(
         work(0)  # here: a thread that only waits would keep its core from the others
     finally:
         for future in futures:
-            future.exception()  # all of them, so that nobody writes into the output after an error
+            future.exception()  # waits for all, so that none writes into the output after an error
     for future in futures:
         future.result()
 
@@ -116,50 +122,53 @@ def run_sliced(
 
 def run_tiled(
     loop: int,
-    single: int,
+    task: int,
     arrays: Sequence[np.ndarray],
     ranks: Sequence[int],
     batch: tuple[int, ...],
     threads: int,
     together: int = SMALLEST,
 ) -> bool:
-    """Run a loop over states on inputs and outputs; False, and nothing is done, where their steps through the batch are not equal.
-    `together`: as many states as belong into one tile at least, where there are enough for two tiles a thread. Raises
-    FloatingPointError: as NumPy does, for flags of the processor."""
+    """Run a loop over states, with its task, on inputs and outputs; False, and nothing is done, where their steps through the batch
+    are not equal. `together`: as many states as belong into one tile at least, where there are enough for two tiles a thread.
+
+    Raises:
+        FloatingPointError: as NumPy does, for flags of the processor.
+    """
     steps = [step_of(a, rank, batch) for a, rank in zip(arrays, ranks)]
     if None in steps or len(arrays) > STEPS - ARRAYS:
         return False
     from qddot.compile import layout
 
-    count, api = int(np.prod(batch)), layout.ufunc_api()
+    count, api = math.prod(batch), layout.ufunc_api()
     job = np.zeros(STEPS + len(arrays) + sum(ranks), np.int64)
     least = together if 2 * together * threads <= count else SMALLEST
     tile = max(-(-count // (TILES * threads) // SMALLEST), -(-least // SMALLEST)) * SMALLEST
-    job[: len(WORDS)] = loop, single, api[layout.CLEAR_FLAGS], api[layout.GET_FLAGS], len(arrays), count, tile, 0, 0
-    job[ARRAYS : ARRAYS + len(arrays)] = [a.ctypes.data for a in arrays]
+    job[: len(WORDS)] = loop, task, api[layout.CLEAR_FLAGS], api[layout.GET_FLAGS], len(arrays), count, tile, 0, 0, 0
+    job[ARRAYS : ARRAYS + len(arrays)] = [a.__array_interface__["data"][0] for a in arrays]
     job[STEPS:] = [*steps, *(stride for a, rank in zip(arrays, ranks) for stride in a.strides[a.ndim - rank :])]  # type: ignore[list-item]
-    take, place, futures = tiles(), job.ctypes.data, []
+    take, futures, done = tiles(), [], False
 
-    def work(k: int) -> None:
-        take(place)
+    def work(patience: int) -> bool:
+        return take(job.ctypes.data, patience)  # which lives as long as somebody may look for a tile
 
     try:
-        for k in range(1, threads):
-            futures.append(pool().submit(work, k))
+        for _ in range(1, threads):
+            futures.append(pool().submit(work, 0))
     except RuntimeError:  # no thread can be started: the others do its work
         pass
     try:
-        work(0)  # here: a thread that only waits would keep its core from the others
+        done = work(PATIENCE)  # here: a thread that only waits would keep its core from the others
     finally:
         for future in futures:
-            if not future.cancel():  # it has begun, and may still write into the output
+            if not (future.cancel() or done):  # it has begun, and still writes into the output
                 future.exception()
     report(int(job[WORDS.index("flags")]))
     return True
 
 
 def step_of(a: np.ndarray, rank: int, batch: tuple[int, ...]) -> int | None:
-    """Bytes from one state to the next; None where there is no such number."""
+    """Return the bytes from one state to the next; None if they are not the same for all states."""
     outer = a.ndim - rank
     if outer == 0:
         return 0
@@ -174,7 +183,7 @@ def step_of(a: np.ndarray, rank: int, batch: tuple[int, ...]) -> int | None:
 
 
 def report(flags: int) -> None:
-    """Raise or warn in this thread as NumPy would for these flags of the processor."""
+    """Raise the errors, or give the warnings, of NumPy for these flags of the processor."""
     zero, huge = np.zeros(1), np.full(1, 1e300)
     for flag, (a, b) in {1: (zero + 1, zero), 2: (huge, 1 / huge), 8: (zero, zero)}.items():
         if flags & flag:
@@ -182,31 +191,36 @@ def report(flags: int) -> None:
 
 
 @cache
-def tiles() -> Callable[[int], None]:
-    """`void tiles(int64_t *job)`: take tiles of a job until there are none. Python's lock is not held meanwhile."""
+def tiles() -> Callable[[int, int], bool]:
+    """`bool tiles(int64_t *job, int64_t patience)`: take tiles of a job until there are none, then look so many times whether all
+    are done, and say so. Python's lock is not held meanwhile."""
     from qddot.compile.llvm import load_module, this_computer
 
     code = load_module("\n".join(tiles_ir()) + "\n", "tiles", this_computer())
-    function = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(code.loop)
+    function = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p, ctypes.c_int64)(code.loop)
     function.code = code  # type: ignore[attr-defined]  # which must live as long
     return function
 
 
 def tiles_ir() -> Iterator[str]:
-    yield f"define void @tiles(ptr %job) nounwind {{\nentry:\n%here = alloca ptr, i64 {STEPS - ARRAYS}\n%dimensions = alloca i64"
+    yield "define zeroext i1 @tiles(ptr %job, i64 %patience) nounwind {\nentry:"
+    yield f"%here = alloca ptr, i64 {STEPS - ARRAYS}\n%dimensions = alloca i64"
     for k, name in enumerate(WORDS):
         yield f"%{name}_p = getelementptr i64, ptr %job, i64 {k}"
-        if name not in ("next", "flags"):
+        if name not in ("next", "flags", "done"):
             yield f"%{name} = load {'i64' if name in ('arrays', 'count', 'tile') else 'ptr'}, ptr %{name}_p"
     yield f"%steps = getelementptr i64, ptr %job, i64 {STEPS}\nbr label %take"
     yield "take:\n%start = atomicrmw add ptr %next_p, i64 %tile monotonic\n%some = icmp slt i64 %start, %count"
-    yield "br i1 %some, label %place, label %done\nplace:\n%i = phi i64 [ 0, %take ], [ %i1, %place ]"
+    yield "br i1 %some, label %place, label %wait\nplace:\n%i = phi i64 [ 0, %take ], [ %i1, %place ]"
     yield f"%a_at = add i64 %i, {ARRAYS}\n%a_p = getelementptr i64, ptr %job, i64 %a_at\n%a = load ptr, ptr %a_p"
     yield "%s_p = getelementptr i64, ptr %steps, i64 %i\n%s = load i64, ptr %s_p\n%o = mul i64 %s, %start"
     yield "%b = getelementptr i8, ptr %a, i64 %o\n%b_p = getelementptr ptr, ptr %here, i64 %i\nstore ptr %b, ptr %b_p"
     yield "%i1 = add i64 %i, 1\n%more = icmp slt i64 %i1, %arrays\nbr i1 %more, label %place, label %run"
     yield "run:\n%left = sub i64 %count, %start\n%last = icmp slt i64 %left, %tile\n%n = select i1 %last, i64 %left, i64 %tile"
     yield "store i64 %n, ptr %dimensions\ncall void %clear_flags()"
-    yield "call void %loop(ptr %here, ptr %dimensions, ptr %steps, ptr %single)\n%raised = call i32 %get_flags()"
-    yield "%wide = zext i32 %raised to i64\n%before = atomicrmw or ptr %flags_p, i64 %wide monotonic\nbr label %take"
-    yield "done:\nret void\n}"
+    yield "call void %loop(ptr %here, ptr %dimensions, ptr %steps, ptr %task)\n%raised = call i32 %get_flags()"
+    yield "%wide = zext i32 %raised to i64\n%before = atomicrmw or ptr %flags_p, i64 %wide monotonic"
+    yield "%earlier = atomicrmw add ptr %done_p, i64 %n release\nbr label %take"
+    yield "wait:\n%w = phi i64 [ 0, %take ], [ %w1, %again ]\n%so_far = load atomic i64, ptr %done_p acquire, align 8"
+    yield "%all = icmp sge i64 %so_far, %count\n%enough = icmp sge i64 %w, %patience\n%stop = or i1 %all, %enough"
+    yield "br i1 %stop, label %done, label %again\nagain:\n%w1 = add i64 %w, 1\nbr label %wait\ndone:\nret i1 %all\n}"

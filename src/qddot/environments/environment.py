@@ -167,7 +167,7 @@ class Environment(gymnasium.Env):
 
 
 class Environments(gymnasium.vector.VectorEnv):
-    """Many motions at once. The next action restarts a motion that has ended, and is ignored otherwise (Gymnasium's NEXT_STEP).
+    """Many motions at once. A motion that has ended restarts at the next action, which it ignores (Gymnasium's NEXT_STEP).
 
     >>> envs = qddot.environments.Environments(qddot.environments.SwingUp(), 8)
     >>> observations, infos = envs.reset(seed=0)

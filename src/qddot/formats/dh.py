@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from qddot.errors import ModelValueError, near_matches
+from qddot.errors import near_matches
 from qddot.formats.serial import Matrix, Parts, check_lists, serial_joint, serial_model
 from qddot.formats.subject import Subject
 from qddot.model.check import warn
@@ -90,13 +90,7 @@ def dh_model(
         warn("no convention is given: the table is read as standard DH", element="dh", fix=CONVENTION_FIX)
         convention = "standard"
     if not isinstance(convention, str) or convention not in CONVENTIONS:
-        raise ModelValueError(
-            "unknown convention",
-            element="dh",
-            attribute="convention",
-            text=str(convention),
-            fix=near_matches(str(convention), CONVENTIONS),
-        )
+        raise Subject("dh").error("unknown convention", "convention", convention, near_matches(str(convention), CONVENTIONS))
     check_lists(rows=rows, frames=frames)
     steps = [_dh_step(_dh_row(row, Subject(f"dh row {i}")), Subject(f"dh row {i}"), convention) for i, row in enumerate(rows, 1)]
     parts = Parts(inertias, drives, limits, mimics, link_names, joint_names, places)

@@ -161,10 +161,8 @@ def _exact(free: Collection[str], values: Mapping[str, float], functions: Sequen
             return sympy.Float(float(base) ** float(exponent))
         return base**exponent
 
-    names = {name: sympy.Symbol(name, real=True) for name in free} | {
-        "pi": sympy.pi,
-        **{k: sympy.Float(v) for k, v in values.items()},
-    }
+    symbols = {name: sympy.Symbol(name, real=True) for name in free}
+    names = {**symbols, "pi": sympy.pi, **{name: sympy.Float(x) for name, x in values.items()}}
     called = {name: sympy.Abs if name == "abs" else getattr(sympy, name) for name in functions}
     return _Arithmetic(number, names, called, power)
 

@@ -151,11 +151,8 @@ class _Reader:
             pose = pose_of(self.model.site_pos[i], self.model.site_quat[i])
             self.frames.append(Frame(name, self.link(self.model.site_bodyid[i]), pose, place))
         if renamed:
-            warn(
-                f"sites that have the name of a body are the frames {first_few(map(repr, renamed))}",
-                place=Place(self.compiled.file),
-                element="site",
-            )
+            rule = f"sites that have the name of a body are the frames {first_few(map(repr, renamed))}"
+            warn(rule, place=Place(self.compiled.file), element="site")
 
     # joints -----------------------------------------------------------------------------------------------------------
 

@@ -22,7 +22,8 @@ from qddot.formats.mesh_paths import forbidden, report_missing
 from qddot.formats.mjcf_text import Source, found, read_source
 from qddot.formats.mjcf_visuals import mesh_file, named_meshes
 from qddot.formats.reach import Reach, Refused
-from qddot.formats.xml_tree import MAX_DEPTH, Element, parse_xml, read_bytes
+from qddot.formats.source import read_bytes
+from qddot.formats.xml_tree import MAX_DEPTH, Element, parse_xml
 from qddot.model.check import warn
 from qddot.model.description import Visual
 from qddot.model.inertia import Inertia

@@ -15,7 +15,8 @@ from qddot.errors import ModelFormatError, ModelReferenceError, ModelSecurityErr
 from qddot.formats.mesh_paths import forbidden, report_foreign
 from qddot.formats.mjcf_limits import check_limits
 from qddot.formats.reach import Reach, Refused
-from qddot.formats.xml_tree import MAX_DEPTH, Element, parse_xml, read_bytes
+from qddot.formats.source import read_bytes
+from qddot.formats.xml_tree import MAX_DEPTH, Element, parse_xml
 
 FOLDERS = ("meshdir", "texturedir", "assetdir")
 NUMBERS = {  # attributes whose numbers must be finite

@@ -16,8 +16,7 @@ from typing import IO, Any, NamedTuple
 from qddot import catalog
 from qddot.arguments import word
 from qddot.errors import InputError, ModelFormatError, ModelLimitError, UnknownNameError, as_written, near_matches, unknown_name
-from qddot.files import DESCRIPTION_BYTES
-from qddot.formats.xml_tree import read_bytes
+from qddot.files import DESCRIPTION_BYTES, NotAFileError, TooLargeError, read_whole
 from qddot.place import Place
 
 SUFFIXES = {".urdf": "xml", ".xml": "xml", ".mjcf": "xml", ".xacro": "xacro", ".toml": "toml", ".json": "json"}
@@ -86,30 +85,34 @@ def sniffed(data: bytes, name: str) -> str:
         return "xacro" if b"<xacro:" in text else "xml"
     if text.startswith(b"{"):
         return "json"
+    where: dict[str, Any] = {"place": Place(name, 1, 1), "text": text[:20].decode("utf-8", "replace")}
     if text.startswith((b"data:", b"String value is:")) and b"<robot" in text:
-        raise ModelFormatError(
-            "a description within what a command of ROS prints about it",
-            place=Place(name, 1, 1),
-            text=text[:20].decode("utf-8", "replace"),
-            fix="ros2 param get --hide-type /robot_state_publisher robot_description prints it alone",
-        )
+        fix = "ros2 param get --hide-type /robot_state_publisher robot_description prints it alone"
+        raise ModelFormatError("a description within what a command of ROS prints about it", **where, fix=fix)
     lines = (line.strip() for line in io.BytesIO(text) if line.strip() and not line.strip().startswith(b"#"))
     first = next(lines, b"")
     if first.startswith(b"[") or re.match(rb"[\w.\"'-]+\s*=", first):
         return "toml"
     if first.startswith((b"---", b"%YAML")) or re.match(rb"[\w.\"'-]+\s*:", first):
         return "yaml"
-    raise ModelFormatError(
-        "this is no description that can be told by its beginning",
-        place=Place(name, 1, 1),
-        text=text[:20].decode("utf-8", "replace"),
-        fix=f"give its format: one of {', '.join(FORMATS)}",
-    )
+    rule = "this is no description that can be told by its beginning"
+    raise ModelFormatError(rule, **where, fix=f"give its format: one of {', '.join(FORMATS)}")
 
 
 def _declared_as_utf8(data: bytes) -> bytes:
     """Return decoded XML without its encoding declaration, which is no longer true."""
     return re.sub(rb"\A(\s*<\?xml[^>]*?)\s+encoding\s*=\s*(\"[^\"]*\"|'[^']*')", rb"\1", data, count=1)
+
+
+def read_bytes(path: str | Path) -> bytes:
+    """The content of a description. Raises OSError: it cannot be read; ModelFormatError: not a regular file, but a FIFO or a
+    device; ModelLimitError: it is larger than any description."""
+    try:
+        return read_whole(path, DESCRIPTION_BYTES)
+    except NotAFileError as error:
+        raise ModelFormatError(str(error), place=Place(str(path)), fix="give the path of a file") from None
+    except TooLargeError as error:
+        raise ModelLimitError(str(error), place=Place(str(path))) from None
 
 
 def _path(source: str | PathLike[str]) -> Path:
@@ -118,10 +121,8 @@ def _path(source: str | PathLike[str]) -> Path:
     if not isinstance(source, (str, PathLike)):
         raise InputError(f"load needs the path of a description, an open file or a catalog robot's name, not {as_written(source)}")
     if isinstance(source, str) and ("\n" in source or source.lstrip().startswith(("<", "{"))):
-        raise ModelFormatError(
-            f"this is the text of a description, {source.strip()[:20]!r}..., and not the path of one",
-            fix="qddot.load_string reads a text",
-        )
+        rule = f"this is the text of a description, {source.strip()[:20]!r}..., and not the path of one"
+        raise ModelFormatError(rule, fix="qddot.load_string reads a text")
     path = Path(os.path.expanduser(source))
     try:
         os.stat(path)

@@ -142,10 +142,6 @@ class Subject:
         if length == 0:
             raise self.error("it has no direction", attribute, values, "give a vector that is not zero")
         if abs(length - 1) > UNIT_TOLERANCE:
-            warn(
-                f"{attribute} has length {length:.6g}; made unit",
-                place=self.where(attribute),
-                element=self.element,
-                text=str(numbers),
-            )
+            rule = f"{attribute} has length {length:.6g}; made unit"
+            warn(rule, place=self.where(attribute), element=self.element, text=str(numbers))
         return axis

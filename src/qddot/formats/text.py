@@ -52,7 +52,6 @@ several joints at once.
 
 from __future__ import annotations
 
-import difflib
 import warnings
 from collections.abc import Sequence
 from graphlib import CycleError, TopologicalSorter
@@ -206,6 +205,8 @@ def _form(root: Node) -> tuple[str, Node]:
     if len(forms) != 1:
         rule = f"{' and '.join(forms)} exclude each other" if forms else "no robot in it"
         place, fix = (long[forms[1]].place if forms else root.place), f"give one of {', '.join(FORMS)}"
+        import difflib  # only where something is wrong
+
         for key in () if forms else long:
             if close := difflib.get_close_matches(key.lower(), FORMS, n=1, cutoff=0.5):
                 place, fix = long[key].place, f"{fix}; did you mean {close[0]!r} by {key!r}?"

@@ -47,17 +47,14 @@ KINDS = {
     "planar": "planar",
     "spherical": "spherical",
 }
+"""Type in URDF -> kind of joint."""
 BOUNDED = ("revolute", "prismatic", "helical")  # continuous joints have no bounds, the others no single position
 MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 MOST_HARMONICS = 100
 """The most harmonics of a joint in `qddot_drive`."""
 DRIVE_NUMBERS = tuple(name for name in NUMBERS if name not in DIRECTED)
-DRIVE_LISTS = {
-    **dict.fromkeys(DIRECTED, (1, 2)),
-    "rotor_axis": (3,),
-    "torque_speed": (2,),
-    "series_stiffness": (1,),
-}  # attribute -> possible counts of its numbers
+# attribute -> possible counts of its numbers
+DRIVE_LISTS = {**dict.fromkeys(DIRECTED, (1, 2)), "rotor_axis": (3,), "torque_speed": (2,), "series_stiffness": (1,)}
 BELONG = {  # tag -> tags of its children; a child with one of these tags in another element is reported, since it is ignored
     "robot": ("link", "joint"),
     "link": ("inertial",),
@@ -108,13 +105,9 @@ def _refuse_xacro(root: Element) -> None:
                 prefixes.add(key.removeprefix("xmlns:"))
         code = next((v for v in element.attributes.values() if "${" in v or "$(" in v), None) if prefixes else None
         if element.tag.startswith("xacro:") or element.tag.rpartition(":")[0] in prefixes or code is not None:
-            raise ModelSecurityError(
-                "this is xacro, which includes files and evaluates expressions: a URDF does not",
-                place=element.place,
-                element=f"<{element.tag}>",
-                text=code,
-                fix="give the file the suffix .xacro",
-            )
+            rule = "this is xacro, which includes files and evaluates expressions: a URDF does not"
+            fix = "give the file the suffix .xacro"
+            raise ModelSecurityError(rule, place=element.place, element=f"<{element.tag}>", text=code, fix=fix)
 
 
 def _check_places(root: Element) -> None:

@@ -120,11 +120,8 @@ class _Expander:
 
     def copied(self, element: Element, scope: Scope, tag: str | None = None, parts: list[Element] | None = None) -> Element:
         """Return an element with its attributes and content expanded; `parts` are its expanded children, if known already."""
-        attributes = {
-            key: self.written(element, key, scope)
-            for key in element.attributes
-            if not key.startswith(PREFIX) and key != "xmlns:xacro"
-        }
+        own = (key for key in element.attributes if not key.startswith(PREFIX) and key != "xmlns:xacro")
+        attributes = {key: self.written(element, key, scope) for key in own}
         copy = Element(tag or element.tag, attributes, element.place, None)
         copy.content = element.content
         for child in self.inside(element, scope) if parts is None else parts:

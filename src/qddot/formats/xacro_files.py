@@ -10,10 +10,10 @@ import yaml
 
 from qddot.formats.document import parse_document
 from qddot.formats.reach import Reach
-from qddot.formats.source import Description
+from qddot.formats.source import Description, read_bytes
 from qddot.formats.xacro_expression import Value, evaluate
 from qddot.formats.xacro_scope import Scope
-from qddot.formats.xml_tree import Element, parse_xml, read_bytes
+from qddot.formats.xml_tree import Element, parse_xml
 
 UNITS = {
     "!radians": 1.0,

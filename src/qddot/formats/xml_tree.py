@@ -9,20 +9,17 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Collection, Iterator
-from pathlib import Path
 from typing import Any
 from xml.parsers import expat
 
 from qddot.errors import (
     ModelError,
-    ModelFormatError,
     ModelLimitError,
     ModelSecurityError,
     ModelSyntaxError,
     ModelValueError,
     near_matches,
 )
-from qddot.files import DESCRIPTION_BYTES, NotAFileError, TooLargeError, read_whole
 from qddot.model.check import MAX_NAME, warn
 from qddot.place import Place
 
@@ -159,17 +156,6 @@ class Element:
                 warn(rule, **self.where, fix=f"did you mean {close[0]!r}?")
 
 
-def read_bytes(path: str | Path) -> bytes:
-    """Return the content of a description. Raises OSError: it cannot be read; ModelFormatError: not a regular file, but a FIFO or
-    a device; ModelLimitError: larger than the limit."""
-    try:
-        return read_whole(path, DESCRIPTION_BYTES)
-    except NotAFileError as error:
-        raise ModelFormatError(str(error), place=Place(str(path)), fix="give the path of a file") from None
-    except TooLargeError as error:
-        raise ModelLimitError(str(error), place=Place(str(path))) from None
-
-
 def parse_xml(data: bytes, file: str, limits: dict[str, int] | None = None, *, text: bool = False) -> Element:
     """Return the root element of an XML file.
 
@@ -226,11 +212,9 @@ class _Builder:
         return Place(self.file, self.parser.CurrentLineNumber, self.parser.CurrentColumnNumber + 1)
 
     def refuse_doctype(self, name: str, *_: object) -> None:
-        raise ModelSecurityError(
-            f"it declares a document type or an entity ({name[:40]!r}), which may pull in files or grow without bound",
-            place=Place(self.file, self.parser.CurrentLineNumber),
-            fix="remove the <!DOCTYPE ...> declaration",
-        )
+        rule = f"it declares a document type or an entity ({name[:40]!r}), which may pull in files or grow without bound"
+        place = Place(self.file, self.parser.CurrentLineNumber)
+        raise ModelSecurityError(rule, place=place, fix="remove the <!DOCTYPE ...> declaration")
 
     def text(self, data: str) -> None:
         if "$" in data and self.open:

@@ -226,5 +226,7 @@ def schedule(outputs: Iterable[Scalar]) -> list[Expr]:
         elif node.number not in seen:
             seen.add(node.number)
             stack.append((node, True))
-            stack.extend((a, False) for a in node.args if a.__class__ is Expr and a.number not in seen)
+            for a in node.args:
+                if a.__class__ is Expr and a.number not in seen:
+                    stack.append((a, False))
     return order

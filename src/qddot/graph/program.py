@@ -89,7 +89,7 @@ class Program:
 
 
 class Operations(NamedTuple):
-    """How many scalar operations a program takes. Changes of sign are free: they become part of another operation."""
+    """Number of scalar operations of a program. Changes of sign are free: they become part of another operation."""
 
     multiplications: int
     additions: int

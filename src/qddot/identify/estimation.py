@@ -101,7 +101,7 @@ def with_laws(
 def with_more(
     options: Mapping[str, Any], before: Estimated, record: Record, method: str, how: Mapping[str, Any], progress: bool | None
 ) -> Estimated | None:
-    """As `with_laws`, for laws given as options of `ParameterSet.of`."""
+    """Estimate with further laws, given as options of `ParameterSet.of`; None as for `with_laws`."""
     parameter_set, options = before.base.parameter_set, dict(options)
     speeds = dry_speeds(parameter_set.robot, record.signals, options)
     options |= {"standstill": speeds.standstill} | ({} if speeds.stribeck is None else {"stribeck": speeds.stribeck})

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -96,17 +95,19 @@ def identify(
         others = Alternatives(found.base, found.estimate.theta, signals)
     findings += [Finding("found", "friction", f"{law}: added, since {law.gain:.0%} of {UNSEEN} go") for law in laws]
     other = None if validation is None else Record.of(robot, validation, signals.cutoff, velocity)
-    own = judgement(found, record, None, audit, others, how)  # the fit must not depend on the log kept for validation
-    for _ in range(ROTOR_ROUNDS if chosen and own.verdict else 0):
+    own = judged(found, record, audit, others)  # the fit must not depend on the log kept for validation
+    for _ in range(ROTOR_ROUNDS if chosen and own else 0):
         names = impossible_rotors(found.base, found.estimate, found.left)
         if not names:
             break
         found = estimated(base_parameters(found.base.parameter_set.without(names)), record, method, how, progress)
-        own = judgement(found, record, None, audit, others, how)
+        own = judged(found, record, audit, others)
         message = f"{', '.join(names)} came out negative by more than the uncertainty, which no arm can be: taken as 0"
         findings.append(Finding("assumed", "rotors", message))
-    judged = own if other is None else judgement(found, record, other, audit, others, how)
     base, factors, estimate, left = found
+    unseen = None
+    if other is not None:
+        unseen = Unseen(residuals_of_parts(base, estimate.theta, other.parts()), reduce(base, streamed(other.parts()), **how))
     findings += left_out(factors)
     if estimate.method == "irls":
         why = "asked for" if method == "irls" else f"{left.outliers.max():.2%} of a joint's torques are outliers"
@@ -121,9 +122,9 @@ def identify(
         factors=factors,
         signals=signals,
         training=left,
-        validation=judged.unseen and judged.unseen.left,
+        validation=unseen and unseen.left,
         judged=signals if other is None else other.signals,
-        verdict=judged.verdict,
+        verdict=own if unseen is None else judged(found, record, audit, others, unseen),
         findings=tuple(findings),
         command=python_call(robot.name, *given, None if chosen else "parameter_set", options),
         thermal=thermal,
@@ -146,22 +147,10 @@ def judged_with_robot(fit: Fit) -> Fit:
     return replace(fit, verdict=Verdict((*fit.verdict.concerns, Concern("robot", doubt, serious=False)))) if doubt else fit
 
 
-class Judgement(NamedTuple):
-    """The verdict on an estimate, with its residuals on the log kept for validation."""
-
-    verdict: Verdict
-    unseen: Unseen | None
-
-
-def judgement(
-    found: Estimated, record: Record, other: Record | None, audit: Audit, others: Alternatives, how: Mapping[str, Any]
-) -> Judgement:
+def judged(found: Estimated, record: Record, audit: Audit, others: Alternatives, unseen: Unseen | None = None) -> Verdict:
     """Judge an estimate by its recording, and by another one kept for validation, if there is one."""
     base, factors, estimate, left = found
-    unseen = None
-    if other is not None:
-        unseen = Unseen(residuals_of_parts(base, estimate.theta, other.parts()), reduce(base, streamed(other.parts()), **how))
-    return Judgement(verdict(base, estimate, record.motion, left, audit, factors, unseen, others), unseen)
+    return verdict(base, estimate, record.motion, left, audit, factors, unseen, others)
 
 
 def parted(log: Recorded, share: float, robot: Robot) -> tuple[Log, Log]:

@@ -159,9 +159,8 @@ def of_robot(parameter_set: ParameterSet, robot: Robot) -> ParameterSet:
     for name, row in zip(parameter_set.full_names, parameter_set.T):
         if row.any() and name not in parameter_set.names:
             raise InputError(f"{name} is tied to other parameters: for a simulation it is fixed, or free")
-    known = {
-        name: x for name, x, row in zip(parameter_set.full_names, parameter_set.constant.tolist(), parameter_set.T) if not row.any()
-    }
+    values = dict(zip(parameter_set.full_names, parameter_set.constant.tolist()))
+    known = {name: value for (name, value), row in zip(values.items(), parameter_set.T) if not row.any()}
     return ParameterSet.of(robot, **parameter_set.asked).fix(known)
 
 

@@ -31,10 +31,8 @@ class Predictor:
 
     def __init__(self, parameter_set: ParameterSet, log: Log, *, substeps: int = 1) -> None:
         robot = parameter_set.robot
-        unknown = [
-            t.name for t in parameter_set.terms if t.name.endswith(".load") or (t.name.endswith("armature") and "+" in t.name)
-        ]
-        if unknown:
+        names = [term.name for term in parameter_set.terms]
+        if unknown := [name for name in names if name.endswith(".load") or (name.endswith("armature") and "+" in name)]:
             raise InputError(f"{unknown[0]}: friction by load and coupled motors are not simulated (leave them out)")
         if robot.model.transmissions:
             raise InputError(
@@ -50,9 +48,9 @@ class Predictor:
         self._mass, self._bias = (bare.kernel(name, inertias="runtime").ufunc for name in ("mass_matrix", "bias_torque"))
         self._spring = robot.spring_torque if any(drive.stiffness or drive.harmonics for drive in robot.drives.values()) else None
         self._links = links = 10 * len(body_inertias(robot))
-        self._rotors = {j: links + k for k, t in enumerate(parameter_set.terms) for j in t.rows if t.name.endswith(".armature")}
-        friction = [(links + k, j, law) for k, t in enumerate(parameter_set.terms) for j, law in t.rows.items()]
-        friction = [one for one in friction if one[0] not in self._rotors.values()]
+        terms = [(k, t.name, *row) for k, t in enumerate(parameter_set.terms, start=links) for row in t.rows.items()]
+        self._rotors = {j: k for k, name, j, _ in terms if name.endswith(".armature")}
+        friction = [(k, j, law) for k, name, j, law in terms if not name.endswith(".armature")]
         self._places, rows, self._laws = ([*x] for x in zip(*friction)) if friction else ([], [], [])
         self._sum = np.eye(robot.nv)[:, rows]
 

@@ -35,13 +35,9 @@ def geometry_findings(model: Model) -> Iterator[Finding]:
         before, behind = (float(np.linalg.norm(np.array(pose.p, float))) for pose in (joint.origin, joint.tip))
         length = max(before, behind)
         if length > FAR:
-            stands = "stands {} from its parent's frame" if before >= behind else "has the frame of its link {} away"
-            yield Finding(
-                "QD201",
-                f"joint {joint.name!r} {stands.format(f'{length:.4g} m')}",
-                at(joint, "xyz"),
-                f"give metres: {length / 1000:.4g}?",
-            )
+            far = f"{length:.4g} m"
+            stands = f"stands {far} from its parent's frame" if before >= behind else f"has the frame of its link {far} away"
+            yield Finding("QD201", f"joint {joint.name!r} {stands}", at(joint, "xyz"), f"give metres: {length / 1000:.4g}?")
     links = {link.name: link for link in model.links}
     for joint in model.joints:
         link, next_ones = links[joint.child], [x for x in below.get(joint.child, []) if x.kind != "fixed"]
@@ -55,17 +51,9 @@ def geometry_findings(model: Model) -> Iterator[Finding]:
             continue
         along, name = float(com @ way) / length**2, f"link {joint.child!r}"
         if along < BEHIND:
-            yield Finding(
-                "QD207",
-                f"the centre of mass of {name} lies {-along * length:.3g} m behind joint {joint.name!r}, away from "
-                f"{next_ones[0].name!r}",
-                at(link),
-                "look at its sign and at the frame it is given in",
-            )
+            place = f"{-along * length:.3g} m behind joint {joint.name!r}, away from {next_ones[0].name!r}"
+            fix = "look at its sign and at the frame it is given in"
+            yield Finding("QD207", f"the centre of mass of {name} lies {place}", at(link), fix)
         elif np.linalg.norm(com - np.clip(along, 0, 1) * way) > OFF * length:
-            yield Finding(
-                "QD208",
-                f"the centre of mass of {name} is {np.linalg.norm(com):.3g} m from its joint; the link is {length:.3g} m long",
-                at(link),
-                "give metres, in the link's frame",
-            )
+            place = f"{np.linalg.norm(com):.3g} m from its joint; the link is {length:.3g} m long"
+            yield Finding("QD208", f"the centre of mass of {name} is {place}", at(link), "give metres, in the link's frame")

@@ -56,29 +56,16 @@ def of_link(link: Link, inertia: Inertia, length: float) -> Iterator[Finding]:
     with np.errstate(over="ignore"):  # for masses that are almost zero
         gyration = float(np.sqrt(max(moments[-1], 0.0) / inertia.mass))
     equal = moments[0] == moments[-1] and not (tensor - np.diag(np.diag(tensor))).any()
+    body = f"{name}: {moments[-1]:.3g} kg m^2 with {inertia.mass:.3g} kg is a body"
     if equal and any(np.isclose(moments[0], x, rtol=1e-9) for x in DEFAULTS) and not np.any(np.array(inertia.com, float)):
-        yield Finding(
-            "QD205",
-            f"{name} has Ixx = Iyy = Izz = {moments[0]:g} kg m^2 and its centre of mass in the origin",
-            at(link),
-            "take the inertia from the CAD model, or a shape's",
-        )
+        message = f"{name} has Ixx = Iyy = Izz = {moments[0]:g} kg m^2 and its centre of mass in the origin"
+        yield Finding("QD205", message, at(link), "take the inertia from the CAD model, or a shape's")
     elif gyration > WIDE * max(length, LEAST):
-        yield Finding(
-            "QD203",
-            f"{name}: {moments[-1]:.3g} kg m^2 with {inertia.mass:.3g} kg is a body {gyration:.3g} m wide, and the link is "
-            f"{length:.2g} m long",
-            at(link),
-            "give kg m^2 about the centre of mass",
-        )
+        message = f"{body} {gyration:.3g} m wide, and the link is {length:.2g} m long"
+        yield Finding("QD203", message, at(link), "give kg m^2 about the centre of mass")
     elif 0 < gyration < NARROW * length:
-        yield Finding(
-            "QD204",
-            f"{name}: {moments[-1]:.3g} kg m^2 with {inertia.mass:.3g} kg is a body {gyration:.2g} m wide, and the link is "
-            f"{length:.2g} m long",
-            at(link),
-            "give kg m^2; a rod has m l^2 / 12",
-        )
+        message = f"{body} {gyration:.2g} m wide, and the link is {length:.2g} m long"
+        yield Finding("QD204", message, at(link), "give kg m^2; a rod has m l^2 / 12")
 
 
 def swings(joint: Joint, model: Model) -> bool:
@@ -96,19 +83,11 @@ def on_hinge(link: Link, inertia: Inertia, hinge: np.ndarray, length: float) -> 
     is_rod = moments[1] > 0 and moments[0] <= THIN * moments[1] and np.isclose(moments[1], moments[2])
     rod = float(np.sqrt(12 * moments[2] / inertia.mass)) if is_rod else 0.0
     if not com.any() and max(length, rod) >= FAR:
-        yield Finding(
-            "QD212",
-            f"{name} is {max(length, rod):.2g} m long and has its centre of mass in its joint",
-            at(link),
-            "give com, the middle of the link, unless it is balanced",
-        )
+        message = f"{name} is {max(length, rod):.2g} m long and has its centre of mass in its joint"
+        yield Finding("QD212", message, at(link), "give com, the middle of the link, unless it is balanced")
     elif is_rod and abs(com @ directions[:, 0]) < ACROSS * np.linalg.norm(com) and np.linalg.norm(com) > rod / 4:
-        yield Finding(
-            "QD213",
-            f"{name} is a rod along {named(directions[:, 0])}, with its middle {np.linalg.norm(com):.2g} m beside the joint",
-            at(link),
-            "give its axis, the direction of the link",
-        )
+        message = f"{name} is a rod along {named(directions[:, 0])}, with its middle {np.linalg.norm(com):.2g} m beside the joint"
+        yield Finding("QD213", message, at(link), "give its axis, the direction of the link")
 
 
 def named(direction: np.ndarray) -> str:
@@ -132,12 +111,9 @@ def rotors(model: Model, mass: float, reach: float) -> Iterator[Finding]:
         felt = float(joint.drive.at_joint.armature) if joint.drive else 0.0
         bound, unit = (mass, "kg") if joint.kind == "prismatic" else (mass * max(reach, LEAST) ** 2, "kg m^2")
         if felt > ROTOR * bound:
-            yield Finding(
-                "QD215",
-                f"the rotor of joint {joint.name!r} is felt as {felt:.3g} {unit}, and the arm stretched out is {bound:.2g} {unit}",
-                at(joint, "drive"),
-                "give rotor_inertia at the motor's shaft: gear_ratio^2 multiplies it",
-            )
+            message = f"is felt as {felt:.3g} {unit}, and the arm stretched out is {bound:.2g} {unit}"
+            fix = "give rotor_inertia at the motor's shaft: gear_ratio^2 multiplies it"
+            yield Finding("QD215", f"the rotor of joint {joint.name!r} {message}", at(joint, "drive"), fix)
 
 
 def lengths(model: Model) -> dict[str, float]:

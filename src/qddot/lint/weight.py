@@ -49,10 +49,6 @@ def held(model: Model) -> Iterator[Finding]:
         name = next(c.name for c in model.mechanism.coordinates if most in c.v)
         joint = next(joint for joint in model.joints if joint.name == name)
         unit = "N" if joint.kind == "prismatic" else "N m"
-        yield Finding(
-            "QD307",
-            f"gravity asks joint {name!r} for {asked[most]:.4g} {unit}, and its limit of effort is {limit[most]:.4g} {unit}: "
-            "are masses in grams?",
-            at(joint, "limits"),
-            "give masses in kg, lengths in m, effort in N m or N",
-        )
+        message = f"gravity asks joint {name!r} for {asked[most]:.4g} {unit}, and its limit of effort is {limit[most]:.4g} {unit}"
+        fix = "give masses in kg, lengths in m, effort in N m or N"
+        yield Finding("QD307", f"{message}: are masses in grams?", at(joint, "limits"), fix)

@@ -182,19 +182,14 @@ def number_of(label: str) -> int | None:
 def places(labels: Sequence[str], joint_names: Sequence[str]) -> list[int | None]:
     """Return, for each joint, the index of its label: the same name, or the only one that contains it or is part of it."""
     exact = {label: i for i, label in enumerate(labels)}
-    split_labels = [[word.text for word in words_of(label)] for label in labels]
+    others = [(i, label) for i, label in enumerate(labels) if label not in joint_names and not label.isdigit()]
+    words = {i: [word.text for word in words_of(label)] for i, label in others}
 
     def candidates_for(joint: str) -> list[int]:
         if joint in exact:
             return [exact[joint]]
         wanted = [word.text for word in words_of(joint)]
-        return [
-            i
-            for i, texts in enumerate(split_labels)
-            if labels[i] not in joint_names
-            and not labels[i].isdigit()
-            and (first_run(texts, wanted) is not None or first_run(wanted, texts) is not None)
-        ]
+        return [i for i, texts in words.items() if first_run(texts, wanted) is not None or first_run(wanted, texts) is not None]
 
     candidates = [candidates_for(joint) for joint in joint_names]
     taken = [i for found in candidates for i in found]

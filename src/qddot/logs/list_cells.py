@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 NUMBER = r"[-+]?(?:\d++\.?+\d*+|\.\d++|nan|inf)(?:e[-+]?\d++)?+"
 BETWEEN = r"(?:\s*+[,;]\s*+|\s++)"
@@ -27,7 +27,8 @@ def without_lists(head: list[str], delimiter: str | None) -> tuple[list[str], Fl
     def flattened(line: str) -> str:
         return LIST.sub(lambda found: between.join(numbers(found[1])), line)
 
-    widths = [len(numbers(cell)) if cell else 1 for cell in lists_of(head[first], delimiter)]
+    marked = LIST.sub(lambda found: f"\0{len(numbers(found[1]))}\0", head[first])
+    widths = [int(cell.split("\0")[1]) if "\0" in cell else 1 for cell in marked.split(delimiter)]
     lines = [expanded(line, delimiter, widths) if not LIST.search(line) else flattened(line) for line in head]
     return lines, flattened
 
@@ -37,19 +38,6 @@ def numbers(text: str) -> list[str]:
     if text.startswith(("'", '"')):
         return [part.strip("\"'") for part in re.findall(TEXT, text)]
     return [part for part in re.split(r"[,;\s]+", text) if part]
-
-
-def lists_of(line: str, delimiter: str | None) -> Iterable[str]:
-    """Yield the list in each cell of a line, without its brackets; an empty text for a cell without one."""
-    found: list[str] = []
-
-    def kept(match: re.Match[str]) -> str:
-        found.append(match[1])
-        return f"\0{len(found) - 1}\0"
-
-    for cell in LIST.sub(kept, line).split(delimiter):
-        marks = cell.split("\0")
-        yield found[int(marks[1])] if len(marks) > 1 else ""
 
 
 def expanded(line: str, delimiter: str | None, widths: list[int]) -> str:

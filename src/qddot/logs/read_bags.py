@@ -177,12 +177,8 @@ def from_sqlite(path: Path, wanted: str | None) -> Iterator[tuple[int, bytes]]:
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MOST)
         refuse_computed_tables(path, connection)
         topics = [(key, str(name), kind) for key, name, kind in connection.execute("SELECT id, name, type FROM topics")]
-        topic = the_one(
-            path,
-            {name: key for key, name, kind in topics if kind in JOINT_STATE},
-            wanted,
-            [f"{name} ({kind})" for _, name, kind in topics],
-        )
+        states = {name: key for key, name, kind in topics if kind in JOINT_STATE}
+        topic = the_one(path, states, wanted, [f"{name} ({kind})" for _, name, kind in topics])
         found = connection.execute("SELECT timestamp, data FROM messages WHERE topic_id = ? ORDER BY timestamp", (topic,))
         for row, (stamp, data) in enumerate(found, 1):
             if not isinstance(stamp, int) or not isinstance(data, bytes):
@@ -217,13 +213,9 @@ def from_mcap(path: Path, wanted: str | None) -> Iterator[tuple[int, bytes]]:
                 raise InputError(f"{path.name}: {rule}")
         schemas = {key: schema.name for key, schema in summary.schemas.items()}
         channels = list(summary.channels.values())
-        states = [c.topic for c in channels if is_joint_state(schemas.get(c.schema_id, ""), c.message_encoding)]
-        topic = the_one(
-            path,
-            {name: name for name in states},
-            wanted,
-            [f"{c.topic} ({schemas.get(c.schema_id) or 'no schema'}, {c.message_encoding})" for c in channels],
-        )
+        states = {c.topic: c.topic for c in channels if is_joint_state(schemas.get(c.schema_id, ""), c.message_encoding)}
+        everything = [f"{c.topic} ({schemas.get(c.schema_id) or 'no schema'}, {c.message_encoding})" for c in channels]
+        topic = the_one(path, states, wanted, everything)
         for _, _, message in reader.iter_messages(topics=[str(topic)]):
             yield message.log_time, message.data
 

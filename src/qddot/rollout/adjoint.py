@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -144,19 +145,16 @@ class Way(NamedTuple):
 
 def on_cpu(forward: Kernel, backward: Kernel, count: int, h: float, threads: int) -> Both:
     """Return a step forward and backward for NumPy arrays."""
-    dtype = forward.dtype
 
-    def called(kernel: Kernel, names: tuple[str, ...]) -> Callable[[Arrays], Arrays]:
-        def call(inputs: Arrays) -> Arrays:
-            """Return the outputs by name, without checks: the inputs were checked by the rollout."""
-            found = IGNORING.run(kernel.run, [inputs[x.name] for x in kernel.program.inputs], None, threads)
-            return dict(zip(names, found if isinstance(found, tuple) else (found,)))
+    def call(kernel: Kernel, names: tuple[str, ...], inputs: Arrays) -> Arrays:
+        """Return the outputs by name, without checks: the inputs were checked by the rollout."""
+        found = IGNORING.run(kernel.run, [inputs[x.name] for x in kernel.program.inputs], None, threads)
+        return dict(zip(names, found if isinstance(found, tuple) else (found,)))
 
-        return call
-
-    dt = np.array([h], dtype)
-    times = np.arange(count, dtype=dtype)[:, None] * dt
-    return Both(called(forward, STATE), called(backward, slope_names(backward.program)), times, dt, np.zeros_like)
+    dt = np.array([h], forward.dtype)
+    times = np.arange(count, dtype=forward.dtype)[:, None] * dt
+    back = partial(call, backward, slope_names(backward.program))
+    return Both(partial(call, forward, STATE), back, times, dt, np.zeros_like)
 
 
 def slope_names(program: Program) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from qddot.arrays.jax_calls import common_dtype, compiled
+from qddot.errors import InputError
 from qddot.rollout.adjoint import STATE
 from qddot.rollout.start import States, step_count
 from qddot.rollout.step_by_step import stepping
@@ -19,9 +20,11 @@ if TYPE_CHECKING:
     from qddot.rollout.rollout import Rollout
 
 
-def rollout(run: Rollout, given: Mapping[str, Any], steps: int | None, every: int) -> States:
+def rollout(run: Rollout, given: Mapping[str, Any], variables: Any, steps: int | None, every: int) -> States:
     """Return the states as JAX arrays; from a step without a result on they are NaN."""
-    arrays = {name: x for name, x in given.items() if x is not None}
+    arrays = {name: x for name, x in run.in_kind(given, variables).items() if x is not None}
+    if run.engine == "dask":
+        raise InputError('engine="dask" is for NumPy arrays: JAX has jax.distributed; leave the engine out, or use np.asarray')
     dtype = np.dtype(common_dtype(arrays, {}))
     start = [arrays.get(name) for name in ("q0", "qd0", "variables")]
     if not any(isinstance(x, jax.core.Tracer) for x in start):  # tracers have no values to check

@@ -162,8 +162,12 @@ class Rollout:
             from qddot.rollout.on_device import on_device
 
             return on_device(self, given, variables, steps, every, check)
+        if library == "jax":
+            from qddot.rollout.jax_rollout import rollout
+
+            return rollout(self, given, variables, steps, every)
         if library:
-            return self.of_jax_arrays(library, given, variables, steps, every)
+            raise InputError("a rollout takes NumPy arrays, PyTorch tensors and JAX arrays")
         refuse_other_checks(check)
         start = self.read(given, variables, steps, every, dtype)._replace(check=bool(check))
         if self.engine == "dask" and start.batch:
@@ -286,17 +290,6 @@ class Rollout:
         qd0 = constant(given["q0"], [0.0] * self.robot.nv) if given["qd0"] is None else given["qd0"]
         packed = self.robot._guests.packed({"q0": given["q0"]}, variables) if self.robot.model.variables else None
         return {**given, "qd0": qd0, "variables": packed}
-
-    def of_jax_arrays(self, library: str, given: Mapping[str, Any], variables: Any, steps: int | None, every: int) -> States:
-        """Return the states as JAX arrays. Raises InputError: the arrays are of another library."""
-        if library != "jax":
-            raise InputError("a rollout takes NumPy arrays, PyTorch tensors and JAX arrays")
-        given = self.in_kind(given, variables)
-        if self.engine == "dask":
-            raise InputError('engine="dask" is for NumPy arrays: JAX has jax.distributed; leave the engine out, or use np.asarray')
-        from qddot.rollout.jax_rollout import rollout
-
-        return rollout(self, given, steps, every)
 
     def read(self, given: Mapping[str, Any], variables: Any, steps: int | None, every: int, dtype: Any) -> Start:
         """Return the arguments of a rollout, checked, as arrays."""

@@ -52,11 +52,10 @@ class Start(NamedTuple):
         """Return the control with one row for each motion, without a copy."""
         if self.control is None:
             return None
-        lead = (self.count, *self.batch) if self.changes else self.batch
-        between = (1,) * (len(lead) - self.control.ndim + 1) if self.changes else ()
-        first = self.control.shape[:1] if self.changes else ()
-        rest = self.control.shape[1:] if self.changes else self.control.shape
-        return np.broadcast_to(self.control.reshape(*first, *between, *rest), (*lead, self.control.shape[-1]))
+        steps = self.control.shape[: int(self.changes)]
+        one = self.control.shape[len(steps) :]
+        between = (1,) * (len(self.batch) + 1 - len(one))
+        return np.broadcast_to(self.control.reshape(*steps, *between, *one), (*steps, *self.batch, one[-1]))
 
 
 def copied(x: Any) -> Any:

@@ -81,9 +81,9 @@ class Step(NamedTuple):
             return self.traced("crba", dtype, in_stages)
         if self.robot.nv > FEW:
             return self.traced("aba", dtype, in_stages)
-        looked_at = {way: self.traced(way, dtype, self.has_stages) for way in ("aba", "crba")}
-        way = min(looked_at, key=lambda way: looked_at[way].operations().total())
-        return looked_at[way] if in_stages == self.has_stages else self.traced(way, dtype, in_stages)
+        programs = {way: self.traced(way, dtype, self.has_stages) for way in ("aba", "crba")}
+        way = min(programs, key=lambda way: programs[way].operations().total())
+        return programs[way] if in_stages == self.has_stages else self.traced(way, dtype, in_stages)
 
     @property
     def has_stages(self) -> bool:

@@ -199,7 +199,7 @@ def task_space(robot: Robot, q: Any, qd: Any, task: Task, damping: float | None,
         V=times(J, qd),
         M_C=M_C,
         J_bar=J_bar,
-        N=array_like(q, np.eye(nv).tolist()) - T(J) @ to_task,
+        N=array_like(q, [[float(i == j) for j in range(nv)] for i in range(nv)]) - T(J) @ to_task,  # np.eye breaks torch.compile
         C_C=products @ J_bar,
         c_C=times(products, qd),
         g_C=times(to_task, g),

@@ -12,13 +12,8 @@ from qddot.model.model import Model
 from qddot.verify.coordinates import driven_joints
 from qddot.verify.peer import Refusal
 
-COMPILER = {
-    "discardvisual": "true",
-    "fusestatic": "true",
-    "inertiafromgeom": "false",
-    "balanceinertia": "false",
-    "strippath": "false",
-}
+COMPILER = {"discardvisual": "true", "fusestatic": "true"}
+COMPILER |= {"inertiafromgeom": "false", "balanceinertia": "false", "strippath": "false"}
 
 
 class MuJoCo:

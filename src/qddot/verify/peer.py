@@ -10,8 +10,8 @@ from typing import Protocol
 import numpy as np
 
 from qddot.errors import ModelError
+from qddot.formats.source import read_bytes
 from qddot.formats.urdf_writer import write_urdf
-from qddot.formats.xml_tree import read_bytes
 from qddot.model.model import Model
 
 SHAPES = ("visual", "collision")

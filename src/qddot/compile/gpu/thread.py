@@ -48,7 +48,7 @@ with 24."""
 
 
 class Repeating(NamedTuple):
-    """When values are computed again (see `anew`)."""
+    """Conditions under which values are computed again (see `anew`)."""
 
     worth: int  # operations that a register is worth
     fewer: float  # largest share of the live values that may remain

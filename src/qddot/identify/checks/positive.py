@@ -40,10 +40,5 @@ def positive(names: tuple[str, ...], row: np.ndarray) -> bool:
 
 def dual(k: np.ndarray) -> np.ndarray:
     """The symmetric P (4, 4) with `k . pi = sum of P * J(pi)`."""
-    P = np.zeros((4, 4))
-    for i in range(4):
-        for j in range(4):
-            one = np.zeros((4, 4))
-            one[i, j] = one[j, i] = 0.5 if i != j else 1.0
-            P[i, j] = k @ ten_vector(one)
-    return P
+    units = np.eye(16).reshape(4, 4, 4, 4)
+    return ten_vector((units + units.swapaxes(2, 3)) / 2) @ k

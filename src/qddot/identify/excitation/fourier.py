@@ -61,7 +61,7 @@ class Fourier:
         return found
 
     def series(self, t: np.ndarray, derivative: int = 0) -> np.ndarray:
-        """As `basis`, for the series alone, with t from the beginning of the series."""
+        """Return `basis` of the series alone, with t from the beginning of the series."""
         k = np.arange(1, self.harmonics + 1)
         w = 2 * np.pi * k / self.period
         angle = np.multiply.outer(t, w) + derivative * np.pi / 2  # a derivative is a quarter turn

@@ -220,15 +220,8 @@ def excitation(
     bounds = Bounds.of(limits or robot.limits, each("acceleration", acceleration, n))
     check_room(robot, bounds)
     smooth = SMOOTH_SPEED * np.where(np.isfinite(bounds.velocity), bounds.velocity, 1.0)
-    experiment = Experiment(
-        robot,
-        Fourier(period, harmonics, ramp),
-        deviations,
-        tuple(friction),
-        smooth,
-        16 * harmonics,
-        None if radius is None else Clearance.of(robot, radius, floor, boxes),
-    )
+    apart, shape = None if radius is None else Clearance.of(robot, radius, floor, boxes), Fourier(period, harmonics, ramp)
+    experiment = Experiment(robot, shape, deviations, tuple(friction), smooth, 16 * harmonics, apart)
     if after is not None:
         experiment = replace(experiment, known=known_before(experiment, after))
     rest = None if home is None else each("home", home, n)
@@ -264,8 +257,7 @@ def excitation(
             "where none may be negative (give a longer period or ramp, fewer harmonics, more iterations, or more room)"
         )
     _, X, kept = max(found, key=lambda one: one[0])
-    shape = Fourier(period, harmonics, ramp, periods)
-    return Excitation(robot, shape, X, experiment.information(X, 1000), kept, random_log_det)
+    return Excitation(robot, replace(shape, periods=periods), X, experiment.information(X, 1000), kept, random_log_det)
 
 
 def searched(
@@ -297,7 +289,7 @@ def too_near(experiment: Experiment, X: np.ndarray) -> float:
     """Penalty for the largest overlap, m, in a motion, so that searches start from motions that are nearly free of collisions."""
     if experiment.apart is None or not experiment.apart.count:
         return 0.0
-    q = np.split(experiment.states(X, experiment.grid), 3, axis=1)[0]
+    q = experiment.shape.basis(experiment.grid) @ X.T
     return OVERLAP_PENALTY * float(np.maximum(-experiment.apart.clearance(experiment.robot, q).min(axis=0), 0.0).max())
 
 

@@ -162,9 +162,8 @@ class Experiment:
         x, A = ca.MX.sym("x", B.shape[1]), ca.SX.sym("A", b, b)
         half_log_det = ca.Function("half_log_det", [A], [ca.sum1(ca.log(ca.diag(ca.chol(A))))])
         Yt = self.base_regressor.map(self.samples)(ca.reshape(B @ x, 3 * self.robot.nv, -1))
-        return ca.Function(
-            "goal", [x], [-half_log_det(Yt @ Yt.T / self.samples + (0.0 if self.known is None else ca.DM(self.known)))]
-        )
+        information = Yt @ Yt.T / self.samples + (0.0 if self.known is None else ca.DM(self.known))
+        return ca.Function("goal", [x], [-half_log_det(information)])
 
     def solver(self, iterations: int) -> Any:
         """IPOPT solver of the program, whose constraints have the bounds of `room`."""

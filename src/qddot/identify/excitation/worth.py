@@ -71,7 +71,7 @@ def narrowed(before: float, after: float, value: float) -> str:
 
 @dataclass(frozen=True)
 class Worth:
-    """What a log determines, what it does not, and the motions that would help.
+    """Worth of a log: its informative blocks, the parameters that it leaves unknown, and motions that would help.
 
     Attributes:
         stretches: blocks of time, each with its share of the information.

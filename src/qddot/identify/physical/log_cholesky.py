@@ -146,7 +146,6 @@ def nonlinear_least_squares(
     reference: np.ndarray | None = None,
     gamma: float = 0.0,
     evaluations: int = 200,
-    tolerance: float = 1e-8,
 ) -> NonlinearFit:
     """Find the consistent parameters with the smallest residuals, where these are nonlinear functions, as those of a simulation.
 
@@ -161,7 +160,6 @@ def nonlinear_least_squares(
         reference: pi (p,) from which the prior counts; None: the start.
         gamma: weight of the prior `gamma |x - x_reference|^2` in coordinates of `Chart`, for what the residuals leave open.
         evaluations: largest number of evaluations.
-        tolerance: relative decrease of the squared residuals, or relative step, below which the search ends.
 
     Raises:
         InputError: a name in `free` that is not there, a start that is no body, or residuals there that are not finite.
@@ -200,8 +198,6 @@ def nonlinear_least_squares(
         jac=errors_jacobian if jacobian else "2-point",  # type: ignore[arg-type]
         bounds=((lower - x0)[moving], np.inf),
         max_nfev=evaluations,
-        ftol=tolerance,
-        xtol=tolerance,
     )
     if found.status < 1:
         raise ConvergenceError(f"not converged after {evaluations} evaluations: {found.message} (start nearer, or allow more)")

@@ -24,12 +24,11 @@ class Evaluator:
         self.motors = coupled_motors(robot)
         self.knows = self.sprung or self.motors is not None or bool(np.any(parameter_set.constant))
         self.links = links
-        self.rotors = [
-            (j, links + k, t.rows[j]) for k, t in enumerate(parameter_set.terms) if t.name.endswith(".armature") for j in t.rows
-        ]
+        terms = list(enumerate(parameter_set.terms, start=links))
+        self.rotors = [(j, k, t.rows[j]) for k, t in terms if t.name.endswith(".armature") for j in t.rows]
         reach = self.bare.regressor(*np.random.default_rng(0).normal(size=(3, 8, robot.nv)))
         self.carried = [np.flatnonzero(np.any(reach[:, j] != 0, axis=0)) for j in range(robot.nv)]
-        self.driven = [[(links + k, t.rows[j]) for k, t in enumerate(parameter_set.terms) if j in t.rows] for j in range(robot.nv)]
+        self.driven = [[(k, t.rows[j]) for k, t in terms if j in t.rows] for j in range(robot.nv)]
         self.used = [np.array([*carried, *(k for k, _ in driven)], int) for carried, driven in zip(self.carried, self.driven)]
 
     def at(

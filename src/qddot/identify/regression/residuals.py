@@ -288,86 +288,41 @@ def sums(left: Residuals, signals: Signals) -> Sums:
 
 
 class StreamedResiduals:
-    """Sums of the residuals of a streamed log, with the figures that `Residuals` has.
+    """Figures of the residuals of a streamed log, as those of `Residuals`.
 
     Attributes:
         shown: residuals of the first chunk, for plots.
+        samples, relative_raw, relative, rms_raw, rms, nrms_raw, nrms, size, outliers: for all chunks together.
+        spread: median over the chunks.
+        colour: from pairs of samples within one chunk.
+        ends: index of the filtered sample behind the last one of each file or stretch without a pause.
     """
 
     def __init__(self, shown: Residuals, chunks: list[Sums]) -> None:
-        self.shown, self._chunks = shown, chunks
+        def total(name: str) -> Any:
+            return sum(getattr(chunk, name) for chunk in chunks)
 
-    def _total(self, name: str) -> Any:
-        return sum(getattr(chunk, name) for chunk in self._chunks)
-
-    @property
-    def samples(self) -> int:
-        """As `Residuals.samples`."""
-        return self._total("samples")
-
-    @property
-    def relative_raw(self) -> float:
-        """As `Residuals.relative_raw`."""
-        return float(np.sqrt(self._total("raw").sum() / self._total("measured").sum()))
-
-    @property
-    def relative(self) -> float:
-        """As `Residuals.relative`."""
-        return float(np.sqrt(self._total("filtered").sum() / self._total("filtered_measured").sum()))
-
-    @property
-    def rms_raw(self) -> np.ndarray:
-        """As `Residuals.rms_raw` (nv,), N m."""
-        return np.sqrt(self._total("raw") / np.maximum(self._total("moving"), 1))
-
-    @property
-    def rms(self) -> np.ndarray:
-        """As `Residuals.rms` (nv,), N m."""
-        return np.sqrt(self._total("filtered") / np.maximum(self._total("filtered_moving"), 1))
-
-    @property
-    def nrms_raw(self) -> float:
-        """As `Residuals.nrms_raw`."""
-        return nrms(self.rms_raw, self.shown.limits)
-
-    @property
-    def nrms(self) -> float:
-        """As `Residuals.nrms`."""
-        return nrms(self.rms, self.shown.limits)
-
-    @property
-    def size(self) -> np.ndarray:
-        """As `Residuals.size` (nv,), N m."""
-        return np.sqrt(self._total("filtered_measured") / np.maximum(self._total("filtered_moving"), 1))
-
-    @property
-    def ends(self) -> np.ndarray:
-        """Index of the filtered sample behind the last one of each file or stretch without a pause."""
-        found, before = [], 0
-        for chunk, following in zip(self._chunks, [*self._chunks[1:], None]):
+        raw, filtered, measured = total("raw"), total("filtered"), total("filtered_measured")
+        moving, filtered_moving = (np.maximum(total(name), 1) for name in ("moving", "filtered_moving"))
+        self.shown, self.samples = shown, total("samples")
+        self.relative_raw = float(np.sqrt(raw.sum() / total("measured").sum()))
+        self.relative = float(np.sqrt(filtered.sum() / measured.sum()))
+        self.rms_raw, self.rms = np.sqrt(raw / moving), np.sqrt(filtered / filtered_moving)
+        self.nrms_raw, self.nrms = (nrms(x, shown.limits) for x in (self.rms_raw, self.rms))
+        self.size = np.sqrt(measured / filtered_moving)
+        self.spread = np.median([chunk.spread for chunk in chunks], axis=0)
+        self.colour = total("colour") / nonzero(filtered)
+        self.outliers = total("outliers") / total("count")
+        ends, before = [], 0
+        for chunk, following in zip(chunks, [*chunks[1:], None]):
             goes_on = following is not None and not following.begins
-            found += [before + end for end in chunk.ends[: -1 if goes_on else None]]
+            ends += [before + end for end in chunk.ends[: -1 if goes_on else None]]
             before += chunk.samples
-        return np.array(found)
-
-    @property
-    def spread(self) -> np.ndarray:
-        """As `Residuals.spread` (nv,), N m: the median over the chunks."""
-        return np.median([chunk.spread for chunk in self._chunks], axis=0)
-
-    @property
-    def colour(self) -> np.ndarray:
-        """As `Residuals.colour` (nv,), from pairs of samples within one chunk."""
-        return self._total("colour") / nonzero(self._total("filtered"))
-
-    @property
-    def outliers(self) -> np.ndarray:
-        """As `Residuals.outliers` (nv,)."""
-        return self._total("outliers") / self._total("count")
+        self.ends = np.array(ends)
 
     @property
     def has_outliers(self) -> bool:
-        """As `Residuals.has_outliers`."""
+        """True if a joint has more outliers than noise explains."""
         return bool(np.any(self.outliers > OUTLIER_SHARE))
 
 

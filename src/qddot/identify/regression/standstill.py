@@ -78,11 +78,8 @@ def dry_speeds(robot: Robot, signals: Signals, laws: Mapping[str, Any] = NOTHING
     speeds, laws, base, carried = dict.fromkeys(robot.joint_names, STANDSTILL), dict(laws), None, None
     for _ in range(STRIBECK_ROUNDS if laws.keys() & {"stribeck", LOAD} else STANDSTILL_ROUNDS):
         parameter_set = with_needed_rests(ParameterSet.of(robot, standstill=speeds, **laws).carrying(carried), [signals])
-        base = (
-            base_parameters(parameter_set)
-            if base is None or parameter_set.is_loaded
-            else dataclasses.replace(base, parameter_set=parameter_set)
-        )
+        known = None if base is None or parameter_set.is_loaded else dataclasses.replace(base, parameter_set=parameter_set)
+        base = known or base_parameters(parameter_set)
         theta, _ = weighted(reduce(base, strips(signals, blocks=1)))
         left, found = residuals(base, theta, signals), dict(zip(base.names, theta))
         load, carried = loads(parameter_set, signals), base.completed(theta)
