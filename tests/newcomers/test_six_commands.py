@@ -13,7 +13,7 @@ from qddot.errors import NoAssetError
 from tests.newcomers.commands import commands, inside, said
 
 matplotlib.use("Agg")
-SIX = commands("README.md", "From nothing to a page")
+SIX = commands("README.md", "Six commands to begin with")
 
 
 @pytest.fixture
