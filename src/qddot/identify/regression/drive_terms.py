@@ -13,6 +13,7 @@ from qddot.model.field import Arrays
 from qddot.model.friction import LAWS, LOAD, OTHER_WAY, ShaftFriction
 
 POWERS = ("viscous", "viscous_quadratic", "viscous_cubic")
+PULLS = ("pull", "pull_rise")  # torque a radian, and a square radian, beyond the edge
 ARRAYS = Arrays()
 
 
@@ -43,7 +44,7 @@ Column = Callable[[Motion], np.ndarray]
 
 
 def drive_columns(asked: Mapping[str, Any], joint: str, j: int, width: float) -> Iterator[tuple[str, Column]]:
-    """Each constant of joint j's friction, spring and harmonics that is asked of `ParameterSet.of`, and what it multiplies.
+    """Each constant of joint j's friction, spring, harmonics and pull that is asked of `ParameterSet.of`, and what it multiplies.
     `width`: the smoothing velocity of dry friction; 0: a sign."""
     for law in asked_laws(asked, width):
         for constant, _ in law.constants(law):
@@ -53,6 +54,15 @@ def drive_columns(asked: Mapping[str, Any], joint: str, j: int, width: float) ->
     for k in orders((asked["harmonics"] or {}).get(joint, 0)):
         yield f"cos{k}", lambda x, k=k: np.cos(k * x.q[:, j])
         yield f"sin{k}", lambda x, k=k: np.sin(k * x.q[:, j])
+    if joint in (asked["pulls"] or {}):
+        edge, way = asked["pulls"][joint]
+        yield PULLS[0], lambda x: way * beyond(x.q[:, j], edge, way)
+        yield PULLS[1], lambda x: way * beyond(x.q[:, j], edge, way) ** 2
+
+
+def beyond(q: np.ndarray, edge: float, way: float) -> np.ndarray:
+    """How far positions (N,) are beyond an edge, upwards or downwards (`way` 1 or -1); 0 where they are not."""
+    return np.maximum(way * (q - edge), 0.0)
 
 
 def is_smooth(name: str, names: Container[str]) -> bool:
@@ -106,7 +116,7 @@ def friction_column(friction: ShaftFriction, constant: str, j: int) -> Callable[
 
 def described(friction: ShaftFriction, constant: str, asymmetric: bool) -> float:
     """The value of a constant in a drive; where both directions share one, their mean, and half the difference is an offset.
-    Springs and harmonics are found beside those of the robot: 0."""
+    Springs, harmonics and pulls are found beside what the robot has: 0."""
     if not hasattr(friction, constant.removesuffix(OTHER_WAY)):
         return 0.0
     of = {name: pair(getattr(friction, name)) for name in ("viscous", "coulomb", "stribeck")}
