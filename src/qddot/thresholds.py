@@ -209,11 +209,10 @@ SLOWEST_COG = 2  # times a turn of the joint: what comes once a turn is gravity 
 # one alone leaves 3 % of the torques, and 5 to 14 % of another motion's
 COGS_AT_ONCE = 2
 MOST_HARMONICS = 24  # a turn of the joint: motors have more poles, but behind a gear a low-pass takes them
-# parts of a joint's positions between which something may begin to pull; edges tried at once there, and again about the best: three
-# rounds know it to a hundredth of the way between two of the first. How far it is off is a part of what is fitted
+# parts of a joint's positions between which something may begin to pull, and edges tried there: among so many, what is left has one
+# minimum about the best
 EDGES_WITHIN = (0.05, 0.95)
-EDGES_TRIED = 11
-EDGE_ROUNDS = 3
+EDGES_TRIED = 25
 STRIBECK_SPEEDS = (0.1, 0.3)  # of the usual speed, at which Stribeck's curve may have halved
 
 # Verdict: torques -----------------------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from qddot.errors import ConvergenceError
 from qddot.identify.checks.halves import left
 from qddot.identify.checks.laws import Law, gained
 from qddot.identify.checks.positive import never_negative
+from qddot.identify.checks.pulls import sharper_edges
 from qddot.identify.regression.base import Base, base_parameters
 from qddot.identify.regression.estimators import Estimate, least_squares, solve
 from qddot.identify.regression.parameter_set import ParameterSet
@@ -107,9 +108,12 @@ def with_more(
     parameter_set, options = before.base.parameter_set, dict(options)
     speeds = dry_speeds(parameter_set.robot, record.signals, options)
     options |= {"standstill": speeds.standstill} | ({} if speeds.stribeck is None else {"stribeck": speeds.stribeck})
-    richer = with_needed_rests(with_options(parameter_set)(options), record.parts())
+    make = with_options(parameter_set)
     try:
-        found = estimated(base_parameters(richer), record, method, how, progress)
+        found = estimated(base_parameters(with_needed_rests(make(options), record.parts())), record, method, how, progress)
+        if options.get("pulls"):
+            options["pulls"] = sharper_edges(found.base, record.signals)
+            found = estimated(base_parameters(with_needed_rests(make(options), record.parts())), record, method, how)
         possible = without_impossible(found, record, method, how)
     except ConvergenceError:
         return None

@@ -231,7 +231,7 @@ class Fit:
 
     @cached_property
     def left_out(self) -> tuple[str, ...]:
-        """Parameters that `robot` cannot hold: harmonics of a slider, friction by the load that nothing overcomes, pulls of cables."""
+        """Parameters that `robot` cannot hold: harmonics of a slider, friction by the load that nothing overcomes, pulls."""
         return identified_robot(self.parameter_set, self.consistent.parameters)[1]
 
     @cached_property

@@ -12,7 +12,7 @@ it would only be hidden.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from itertools import chain, combinations
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -21,16 +21,16 @@ import numpy as np
 from scipy.optimize import fminbound
 
 from qddot.identify.checks.alternatives import Alternatives
-from qddot.identify.checks.normal_equations import Left, balanced, fitted
+from qddot.identify.checks.joint_gains import gains_of_joint
+from qddot.identify.checks.normal_equations import Left, fitted
+from qddot.identify.checks.pulls import Edge, new_edges
 from qddot.identify.checks.trial import Trial
 from qddot.identify.physical.identified import HINGES
-from qddot.identify.regression.drive_terms import Motion, beyond, drive_columns, is_harmonic, orders
+from qddot.identify.regression.drive_terms import Motion, drive_columns, is_harmonic, orders
+from qddot.identify.regression.parameter_set import ParameterSet
 from qddot.identify.regression.residuals import rms, structure
 from qddot.thresholds import (
     COGS_AT_ONCE,
-    EDGE_ROUNDS,
-    EDGES_TRIED,
-    EDGES_WITHIN,
     LAW_AS_WELL,
     LAW_GAIN,
     MATTERS,
@@ -91,72 +91,27 @@ def shown_best(trial: Trial, j: int, count: int) -> tuple[int, ...]:
     waves = np.stack([f(k * trial.motion.q[:, j]) for k in tried for f in (np.cos, np.sin)], axis=1)
     sets = list(combinations(range(len(tried)), count))
     at = np.array([[c for i in one for c in (2 * i, 2 * i + 1)] for one in sets])
-    gains = gains_of_joint(trial, j, waves, at, is_harmonic)
+    _, gains = gains_of_joint(trial, j, waves, at, is_harmonic)
     best = int(np.argmax(gains))
     return tuple(tried[i] for i in sets[best]) if gains[best] > SMALL_LAW_GAIN else ()
 
 
-def pulling(trial: Trial, before: Mapping[str, tuple[float, float]]) -> Iterator[Law]:
-    """Something that pulls at a joint the more the further it goes beyond an edge, one way: a hose, a cable that becomes taut. Of
-    joints that have no such law `before`, the edge and the way that show most."""
-    found = dict(before)
-    for j, name in enumerate(trial.names):
-        best = None if name in before else best_edge(trial, j)
-        if best:
-            found[name] = best
+def pulling(trial: Trial, before: Mapping[str, Edge]) -> Iterator[Law]:
+    """What pulls at joints that have no such law `before`, each beyond the edge that shows most."""
+    found = {**before, **new_edges(trial, before)}
     if found != dict(before):
-        told = ", ".join(f"{name} {'above' if way > 0 else 'below'} {edge:.2g}" for name, (edge, way) in found.items())
-        yield Law(f"torques that grow beyond a position (rad, m), as of a cable that pulls: {told}", {"pulls": found})
+        yield pulls(found)
 
 
-def best_edge(trial: Trial, j: int) -> tuple[float, float] | None:
-    """The edge, rad or m, and the way from which on a pull takes most from what is left of joint j's torque in unseen fifths; None
-    where that is little. Sought from coarse to fine among the joint's positions."""
-    q = trial.motion.q[:, j]
-    low, high = np.quantile(q, EDGES_WITHIN)
-    best, most = None, SMALL_LAW_GAIN
-    for way in (1.0, -1.0):
-        a, b = low, high
-        for _ in range(EDGE_ROUNDS):
-            edges = np.linspace(a, b, EDGES_TRIED)
-            x = [beyond(q, edge, way) for edge in edges]
-            columns = np.stack([column for one in x for column in (one, one**2)], axis=1)
-            gains = gains_of_joint(trial, j, columns, np.arange(2 * EDGES_TRIED).reshape(-1, 2), lambda kind: False)
-            k = int(np.argmax(gains))
-            if gains[k] > most:
-                best, most = (float(edges[k]), way), float(gains[k])
-            a, b = edges[max(k - 1, 0)], edges[min(k + 1, EDGES_TRIED - 1)]
-    return best
+def pulls(edges: Mapping[str, Edge], gain: float = 0.0) -> Law:
+    """What pulls at joints beyond these edges, as a law."""
+    told = ", ".join(f"{name} {'above' if way > 0 else 'below'} {edge:.2g}" for name, (edge, way) in edges.items())
+    return Law(f"torques that grow beyond a position (rad, m), as of a cable that pulls: {told}", {"pulls": dict(edges)}, gain)
 
 
-def gains_of_joint(trial: Trial, j: int, columns: np.ndarray, sets: np.ndarray, instead_of: Callable[[str], bool]) -> np.ndarray:
-    """The part of what is left of joint j's squared errors that each set of some columns (N, d) takes away in unseen fifths.
-
-    Args:
-        sets: places of a set's columns (sets, k).
-        instead_of: whether a parameter of the joint, by its kind, is left out where the columns are tried.
-    """
-    Z = trial.filtered(columns) * trial.moving[:, j, None]
-    owner = f"{trial.names[j]}."
-    others = np.array([not (name.startswith(owner) and instead_of(name.removeprefix(owner))) for name in trial.base.names])
-    G = trial.known.G.sum(axis=0)[:, np.append(others, True)][..., np.append(others, True)]
-    theta, noise = balanced(G, len(Z))
-    A = np.zeros((len(Z), len(others)))
-    A[:, trial.of.columns[j]] = trial.each(trial.given)[j][:, :-1]
-    A = A[:, others]
-    whole = np.tensordot((noise[j] / noise) ** 2, G[:, :-1, :-1], axes=1)
-    scale = np.sqrt(np.maximum(np.diagonal(whole), 1e-300))
-    instead = np.linalg.lstsq(whole / np.outer(scale, scale), (A.T @ Z) / scale[:, None], rcond=1e-12)[0] / scale[:, None]
-    left = trial.measured[:, j] - A @ theta
-    Z = Z - A @ instead  # what the other parameters do not take in
-    parts = [(Z[part].T @ Z[part], Z[part].T @ left[part]) for part in trial.in_fifths.parts]
-    gains = np.zeros(len(sets))
-    for ZZ, Zy in parts:  # of each fifth, with sizes of the others
-        elsewhere, there = sum(one for one, _ in parts) - ZZ, sum(one for _, one in parts) - Zy
-        inverse = np.linalg.pinv(elsewhere[sets[:, :, None], sets[:, None, :]], 1e-9, hermitian=True)
-        size = np.einsum("sij,sj->si", inverse, there[sets])
-        gains += np.einsum("si,si->s", size, 2 * Zy[sets] - np.einsum("sij,sj->si", ZZ[sets[:, :, None], sets[:, None, :]], size))
-    return gains / max(float(left @ left), 1e-300)
+def as_found(law: Law, parameter_set: ParameterSet) -> Law:
+    """The law as a fit has it: edges are sought again there."""
+    return pulls(parameter_set.asked["pulls"], law.gain) if "pulls" in law.options else law
 
 
 def missing_laws(known: Alternatives, chosen: Mapping[str, Any] = NOTHING) -> list[Law]:
