@@ -8,6 +8,7 @@ Y_load are the ten columns of the link that carries it, seen from the frame of t
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,14 +18,14 @@ from qddot.algorithms.regressor import INERTIAL
 from qddot.errors import ConvergenceError, InputError
 from qddot.identify.checks.verdict import Concern, Verdict
 from qddot.identify.fit import Fit
-from qddot.identify.load_faults import best_reason, reasons
+from qddot.identify.load_faults import best_reason, gains, reasons
 from qddot.identify.physical.consistent import Consistent, consistent
 from qddot.identify.physical.pseudo_inertia import congruence, pseudo_inertia
 from qddot.identify.regression.base import base_parameters
 from qddot.identify.regression.motions import Recorded, moved
 from qddot.identify.regression.parameter_set import ParameterSet
 from qddot.model.inertia import Inertia
-from qddot.thresholds import LOAD_MISSED, LOAD_RADIUS, LOAD_SIZE, TIME_BLOCKS
+from qddot.thresholds import LOAD_MISSED, LOAD_RADIUS, LOAD_SIZE, MATTERS, TIME_BLOCKS
 
 if TYPE_CHECKING:
     from qddot.robot import Robot
@@ -165,23 +166,27 @@ def payload(
         by_arm = half @ half.T @ (X[count:] / scale).T @ told
         covariance += by_arm @ identified_arm.estimate.sandwich @ by_arm.T
     deviations = np.where(unseen, np.inf, np.sqrt(np.diagonal(covariance)) / scale)
-    missed, verdict, reason = lasting(left, joints) / float(np.linalg.norm(X @ ls)), Verdict(), None
-    if missed >= LOAD_MISSED:
+    missed = lasting(left, joints) / float(np.linalg.norm(X @ ls))
 
-        def tried(columns: np.ndarray) -> tuple[np.ndarray, float]:
-            new = run.filtered(columns)
-            rows = np.zeros((len(tau), *new.shape[1:]))
-            rows[len(tau) - len(new) :] = new
-            Z = apart((rows * weight[:, None]).reshape(count, -1))
-            size = np.linalg.norm(Z, axis=0)
-            size[size == 0] = 1.0
-            numbers = np.linalg.lstsq(Z / size, y, rcond=1e-9)[0] / size
-            return numbers, lasting((y - Z @ numbers)[:count], joints)
+    def unexplained(left: np.ndarray) -> float:
+        """What is no noise, and what the arm would have to be other than the fit says."""
+        return float(np.hypot(lasting(left[:count], joints), np.linalg.norm(left[count:])))
 
-        known = run.signals
-        others = None if known is None else reasons(given, known, frame, lambda at: load_regressor(given, *run.motion, at))
-        reason = None if others is None else best_reason(others, tried, lasting(left, joints))
-        verdict = doubtful(missed, unloaded is None, reason)
+    def tried(columns: np.ndarray) -> tuple[np.ndarray, float]:
+        new = run.filtered(columns)
+        rows = np.zeros((len(tau), *new.shape[1:]))
+        rows[len(tau) - len(new) :] = new
+        Z = apart((rows * weight[:, None]).reshape(count, -1))
+        size = np.linalg.norm(Z, axis=0)
+        size[size == 0] = 1.0
+        numbers = np.linalg.lstsq(Z / size, y, rcond=1e-9)[0] / size
+        return numbers, unexplained(y - Z @ numbers)
+
+    others = gains(given.joint_names, run.samples.tau, load_regressor(given, *run.motion, frame))
+    if missed >= LOAD_MISSED and run.signals is not None:
+        others = chain(others, reasons(given, run.signals, frame, lambda at: load_regressor(given, *run.motion, at)))
+    reason = best_reason(others, tried, unexplained(y - X @ ls))
+    verdict = judged(missed, unloaded is None, reason, float(ls[0]))
     names = [f"{frame}.{name}" for name in INERTIAL]
     try:
         prior = ball(ls, deviations, unseen, frame) if prior is None else prior
@@ -217,13 +222,17 @@ def lasting(left: np.ndarray, joints: int) -> float:
     return float(np.sqrt(max(float(np.sum(left**2)) - noise, 0.0)))
 
 
-def doubtful(missed: float, predicted: bool, reason: tuple[str, str] | None) -> Verdict:
-    """Verdict on a load that leaves such a part of the torques it makes, and the reason if one is known."""
-    text = f"{missed:.0%} of the torques that the load makes remain and are no noise (at most {LOAD_MISSED:.0%}): "
-    if reason is not None:
-        return Verdict((Concern(reason[0], f"{text}{reason[1]}"),))
+def judged(missed: float, predicted: bool, reason: tuple[str, str, np.ndarray] | None, mass: float) -> Verdict:
+    """Verdict on a load of a mass, kg, that leaves such a part of the torques it makes, and the reason if one is known. A gain is
+    told however little remains, since the load takes in most of it; it is serious where the mass without it is another one."""
+    code, why, numbers = reason or ("torques of a load", "", np.zeros(2))
+    if missed < LOAD_MISSED:
+        serious = bool(abs(numbers[1] - mass) > MATTERS * abs(mass))
+        return Verdict((Concern(code, why, serious),)) if why else Verdict()
     fix = "identify the arm first, or give a log without the load (unloaded=)" if predicted else "are both logs of the same arm?"
-    return Verdict((Concern("torques of a load", f"{text}the arm's own torques are not those that were taken off; {fix}"),))
+    why = why or f"the arm's own torques are not those that were taken off; {fix}"
+    text = f"{missed:.0%} of the torques that the load makes remain and are no noise (at most {LOAD_MISSED:.0%}): {why}"
+    return Verdict((Concern(code, text),))
 
 
 def beyond(A: np.ndarray, X: np.ndarray) -> np.ndarray:

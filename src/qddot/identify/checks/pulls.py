@@ -18,14 +18,15 @@ from qddot.identify.regression.base import Base, base_parameters
 from qddot.identify.regression.drive_terms import PULLS, beyond
 from qddot.identify.regression.excerpt import many
 from qddot.identify.regression.signals import Signals
-from qddot.thresholds import EDGES_TRIED, EDGES_WITHIN, SMALL_LAW_GAIN
+from qddot.thresholds import EDGES_TRIED, EDGES_WITHIN, NEARLY_ALL
 
 Edge = tuple[float, float]
 """The edge, rad or m, and the way, 1 upwards or -1 downwards."""
 
 
 def new_edges(trial: Trial, before: Mapping[str, Edge]) -> dict[str, Edge]:
-    """The edge that shows most of each joint that has none `before`, if what it explains of unseen fifths is not little."""
+    """The edge that shows most of each joint that has none `before`, if it explains nearly all that is left of the torque there in
+    unseen fifths: a pull is free to be anywhere, and takes in a little of anything that comes and goes with the position."""
     found = {}
     for j, name in enumerate(trial.names):
         q, best, most = trial.motion.q[:, j], None, 0.0
@@ -34,7 +35,7 @@ def new_edges(trial: Trial, before: Mapping[str, Edge]) -> dict[str, Edge]:
             columns = np.concatenate([pulled(q, (edge, way)) for edge in edges], axis=1)
             seen, unseen = gains_of_joint(trial, j, columns, np.arange(2 * len(edges)).reshape(-1, 2))
             k = int(np.argmax(seen))
-            if seen[k] > most and unseen[k] > SMALL_LAW_GAIN:
+            if seen[k] > most and unseen[k] > NEARLY_ALL:
                 best, most = (float(edges[k]), way), float(seen[k])
         if best:
             found[name] = best
