@@ -186,7 +186,7 @@ def payload(
     if missed >= LOAD_MISSED and run.signals is not None:
         others = chain(others, reasons(given, run.signals, frame, lambda at: load_regressor(given, *run.motion, at)))
     reason = best_reason(others, tried, unexplained(y - X @ ls))
-    verdict = judged(missed, unloaded is None, reason, float(ls[0]))
+    verdict = judged(missed, unloaded is None, reason, ls)
     names = [f"{frame}.{name}" for name in INERTIAL]
     try:
         prior = ball(ls, deviations, unseen, frame) if prior is None else prior
@@ -222,12 +222,12 @@ def lasting(left: np.ndarray, joints: int) -> float:
     return float(np.sqrt(max(float(np.sum(left**2)) - noise, 0.0)))
 
 
-def judged(missed: float, predicted: bool, reason: tuple[str, str, np.ndarray] | None, mass: float) -> Verdict:
-    """Verdict on a load of a mass, kg, that leaves such a part of the torques it makes, and the reason if one is known. A gain is
-    told however little remains, since the load takes in most of it; it is serious where the mass without it is another one."""
-    code, why, numbers = reason or ("torques of a load", "", np.zeros(2))
+def judged(missed: float, predicted: bool, reason: tuple[str, str, np.ndarray] | None, ls: np.ndarray) -> Verdict:
+    """Verdict on a load (10,) that leaves such a part of the torques it makes, and the reason if one is known. A gain is told
+    however little remains, since the load takes in most of it; it is serious where mass or centre are others without it."""
+    code, why, numbers = reason or ("torques of a load", "", np.zeros(11))
     if missed < LOAD_MISSED:
-        serious = bool(abs(numbers[1] - mass) > MATTERS * abs(mass))
+        serious = bool(np.any(np.abs(numbers[1:5] - ls[:4]) > MATTERS * abs(ls[0]) * LOAD_SIZE ** np.array([0, 1, 1, 1])))
         return Verdict((Concern(code, why, serious),)) if why else Verdict()
     fix = "identify the arm first, or give a log without the load (unloaded=)" if predicted else "are both logs of the same arm?"
     why = why or f"the arm's own torques are not those that were taken off; {fix}"
