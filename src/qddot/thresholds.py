@@ -91,6 +91,7 @@ SPIKE_SIZE = 0.15  # of the channel's standard deviation: less does little harm,
 SPIKE_OFF_CURVE = 0.5  # of the difference from the median: a spike is off the curve about it, too, which misses little at a turn
 SPIKE_SHARE = 0.1  # of the samples: of more, those about a spike do not tell what should stand there
 SPIKE_ROUNDS = 5  # rounds in which smaller ones are looked for without those that were found
+CURVE_SAMPLES = 6  # sound samples of eight about a spike, at least, for a cubic through them: two more than it has coefficients
 STAND_INS = 5  # spikes at exactly one value, at least, that stand for samples which were lost
 SPIKE_SAMPLES = 2000  # samples from which a channel's usual difference is known, to 2 %
 STOP_PARTS = 10  # parts of a log that are looked at one by one: a limit may have been set for some of it only

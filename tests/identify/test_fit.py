@@ -301,6 +301,23 @@ def test_ur10() -> None:
     assert fit.robot_error[0] < 1.02 * fit.validation.relative
 
 
+def test_intervals_are_wider_where_few_blocks_say_most() -> None:
+    """One joint moves in a fifth of the log only: its standard deviations come from few blocks, and are uncertain themselves."""
+    parameters = ParameterSet.of(qddot.load("two_link"))
+    t, draw = np.arange(0, 20, 0.005), np.random.default_rng(0)
+    q, qd, qdd = series(parameters.robot, t, 1)
+    part = np.where(np.abs(t - 10) < 2, np.cos(np.pi * (t - 10) / 4), 0.0) ** 4  # the second joint stops and starts smoothly
+    rate = np.gradient(part, t)
+    q[:, 1], qd[:, 1] = part * q[:, 1], part * qd[:, 1] + rate * q[:, 1]
+    qdd[:, 1] = np.gradient(qd[:, 1], t)
+    tau = parameters.matrix(q, qd, qdd) @ truth(parameters) + 0.05 * draw.normal(size=q.shape)
+    estimate = parameters.robot.identify(Log(t, q, tau, joint_names=parameters.robot.joint_names)).estimate
+    freedom = dict(zip(estimate.names, estimate.freedom))
+    assert freedom["joint2.viscous"] < 8 < 15 < freedom["joint1.offset"] < estimate.blocks
+    reach = dict(zip(estimate.names, estimate.reach))
+    assert reach["joint2.viscous"] > 2.3 > 2.15 > reach["joint1.offset"] > 2.0
+
+
 @pytest.mark.slow
 @needs_recordings
 def test_kr300_is_refused() -> None:
