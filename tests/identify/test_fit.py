@@ -270,7 +270,7 @@ def test_lwr4() -> None:
 @pytest.mark.slow
 @needs_recordings
 def test_no_links_that_exist_are_nearer_to_lwr4() -> None:
-    """With next to no prior and a hundredth of the margin the semidefinite program hardly leaves less of the log, and more of
+    """With next to no prior and a tenth of the margin the semidefinite program hardly leaves less of the log, and more of
     another: it is not the prior that keeps `fit.robot` from predicting as the fit does."""
     robot = qddot.load(RECORDINGS / "kuka_lwr4_flobaroid/kuka_lwr4_gaz.urdf")
     train, unseen = (Log.load(RECORDINGS / f"kuka_lwr4_flobaroid/measurements_{k}.npz", robot) for k in (1, 2))
@@ -286,9 +286,8 @@ def test_no_links_that_exist_are_nearer_to_lwr4() -> None:
     moving = log.kernel_paces >= parameters.rest_speeds
     error, tau = (log.decimated(x)[moving] for x in (log.tau_raw - arm.inverse_dynamics(log.q, log.qd, log.qdd), log.tau_raw))
     found = np.linalg.norm(error) / np.linalg.norm(tau)
-    print(
-        f"of an unseen log the fit leaves {fit.validation.relative:.2%}, fit.robot {fit.robot_error[0]:.2%}, the nearest {found:.2%}"
-    )
+    told = fit.validation.relative, fit.robot_error[0], found
+    print("of an unseen log the fit leaves {:.2%}, fit.robot {:.2%}, the nearest {:.2%}".format(*told))
     assert found > fit.robot_error[0]
 
 

@@ -26,7 +26,7 @@ def gains_of_joint(
     G = trial.known.G.sum(axis=0)[:, np.append(others, True)][..., np.append(others, True)]
     theta, noise = balanced(G, len(Z))
     A = np.zeros((len(Z), len(others)))
-    A[:, trial.of.columns[j]] = trial.each(trial.given)[j][:, :-1]
+    A[:, trial.regressor.columns[j]] = trial.each(trial.given)[j][:, :-1]
     A = A[:, others]
     whole = np.tensordot((noise[j] / noise) ** 2, G[:, :-1, :-1], axes=1)
     scale = np.sqrt(np.maximum(np.diagonal(whole), 1e-300))
