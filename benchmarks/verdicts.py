@@ -28,6 +28,7 @@ import numpy as np
 from corruptions import CORRUPTIONS, Corruption, World, series, world
 
 from qddot.identify import Fit
+from qddot.model.friction import OTHER_WAY
 
 HARM = 0.05
 ARMS = ("two_link", "arm3", "ur5", "panda")
@@ -43,6 +44,7 @@ def harm(w: World, fit: Fit) -> float:
 def covered(w: World, fit: Fit, links: bool) -> tuple[int, int]:
     """How many of how many intervals hold the truth; `links`: of those that hold parameters of links and rotors only."""
     known = dict(zip(w.parameter_set.names, w.theta))
+    known |= {f"{name}{OTHER_WAY}": known[name] for name in known if name.endswith((".viscous", ".coulomb"))}  # the same both ways
     true = np.array([known.get(name, 0.0) for name in fit.parameter_set.names])
     if w.more is not None and not links:
         return 0, 0  # a load, which is part of a link
@@ -104,6 +106,14 @@ def cases(asked: argparse.Namespace) -> list[tuple[str, str, int]]:
     return [case for _, case in sorted([*share(faulty), *share(clean)])]
 
 
+def held(counted: np.ndarray) -> str:
+    """The part of all intervals that hold, of (held, all) in each log (logs, 2), and its standard deviation: intervals of a log err
+    together, logs by themselves."""
+    part = counted[:, 0].sum() / counted[:, 1].sum()
+    apart = counted[:, 0] - part * counted[:, 1]
+    return f"{part:.1%} +- {np.sqrt(np.sum(apart**2)) / counted[:, 1].sum():.1%}"
+
+
 def table(done: list[dict[str, Any]]) -> Iterator[str]:
     for name in CORRUPTIONS:
         mine = [case for case in done if case["corruption"] == name]
@@ -111,8 +121,8 @@ def table(done: list[dict[str, Any]]) -> Iterator[str]:
             words = [shown(case) for case in mine]
             told = "; ".join(f"{word} x{words.count(word)}" for word in dict.fromkeys(words))
             worst = max(case["harm"] for case in mine if case["said"] is None) if any(c["said"] is None for c in mine) else 0.0
-            inside, of = (sum(case.get(key, 0) for case in mine) for key in ("covered", "of"))
-            cover = f"  cover {inside / of:.1%} of {of}" if of else ""
+            counted = np.array([(case["covered"], case["of"]) for case in mine if case.get("of")]).reshape(-1, 2)
+            cover = f"  cover {held(counted)} of {counted[:, 1].sum()}" if len(counted) else ""
             yield f"{name:<28} {told}  | unnoticed off by {worst:.1%}{cover}"
     named = [judged(case) for case in done if CORRUPTIONS[case["corruption"]].names]
     if named:

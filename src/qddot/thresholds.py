@@ -90,6 +90,7 @@ SPIKE_SIZE = 0.15
 SPIKE_OFF_CURVE = 0.5  # fraction of the difference from the median by which a spike is off its neighbours' curve too, unlike a turn
 SPIKE_SHARE = 0.1  # fraction of the samples: with more spikes the samples around them do not tell the right value
 SPIKE_ROUNDS = 5  # rounds of searching for smaller spikes without those found before
+CURVE_SAMPLES = 6  # sound samples of the eight around a spike from which a cubic replaces it: two more than its coefficients
 STAND_INS = 5  # number of spikes at exactly one value from which that value counts as a placeholder for lost samples
 SPIKE_SAMPLES = 2000  # samples from which a channel's usual difference is known to 2 %
 STOP_PARTS = 10  # parts of a log that are examined one by one: a limit may have been set for some of it only
@@ -204,6 +205,10 @@ SLOWEST_COG = 2  # times a turn of the joint: effects once a turn are gravity or
 # one alone leaves 3 % of the torques, and 5 to 14 % of another motion's
 COGS_AT_ONCE = 2
 MOST_HARMONICS = 24  # times a turn of the joint: motors have more poles, but behind a gear the low-pass removes them
+# quantiles of a joint's positions between which the edge of a pull is sought, and the number of edges tried: the residual has one
+# minimum near the best of so many
+EDGES_WITHIN = (0.05, 0.95)
+EDGES_TRIED = 25
 STRIBECK_SPEEDS = (0.1, 0.3)  # fractions of the usual speed at which Stribeck's curve may have halved
 
 # Verdict: torques -----------------------------------------------------------------------------------------------------------

@@ -115,6 +115,41 @@ def test_two_harmonics_of_one_joint_are_both_found(orders: tuple[int, int]) -> N
     assert not [name for name in fit.parameters if name.endswith("stiffness")]
 
 
+@pytest.mark.parametrize(("way", "power", "part"), [(1.0, 2, 0.5), (-1.0, 2, 0.7), (-1.0, 1, 0.3)])
+def test_what_pulls_at_a_joint_beyond_a_position_is_found(way: float, power: int, part: float) -> None:
+    """A hose that pulls more and more, or a cable that becomes taut, at any place and either way."""
+    robot, joint = qddot.load("irb120"), 1
+    q = series(robot, np.arange(0, 20.0, 0.004), 3)[0][:, joint]
+    edge = float(np.quantile(q, part))
+
+    def cable(parameters: ParameterSet, theta: np.ndarray, q: np.ndarray, *_: np.ndarray) -> np.ndarray:
+        return np.eye(6)[joint] * way * 6.0 * np.maximum(way * (q - edge), 0.0) ** power
+
+    fit = with_more_torque(robot, cable, 3)
+    name = robot.joint_names[joint]
+    assert fit.verdict, fit.verdict
+    assert list(fit.parameter_set.asked["pulls"]) == [name]
+    at, seen_way = fit.parameter_set.asked["pulls"][name]
+    assert seen_way == way
+    assert at == pytest.approx(edge, abs=0.1)
+    assert fit.training.relative < 0.002  # 0.02 and more without
+    assert set(fit.left_out) == {f"{name}.pull", f"{name}.pull_rise"}
+    assert fit.verdict.has("robot")  # which lacks them, and says so
+    assert any("a cable that pulls" in finding.message for finding in fit.findings)
+
+
+def test_a_pull_has_an_edge_and_a_way() -> None:
+    name = ARM.joint_names[0]
+    with pytest.raises(qddot.InputError, match="1, above the edge, or -1, below it"):
+        ParameterSet.of(ARM, pulls={name: (0.1, 2)})
+    with pytest.raises(qddot.UnknownNameError):
+        ParameterSet.of(ARM, pulls={"elbow": (0.1, 1)})
+    q = np.array([[-0.5, 0, 0, 0], [0.5, 0, 0, 0]])
+    found = ParameterSet.of(ARM, pulls={name: (-0.1, -1)})
+    pulled = found.matrix(q, 0 * q, 0 * q)[:, 0, [found.place(f"{name}.{kind}") for kind in ("pull", "pull_rise")]]
+    assert pulled == pytest.approx(np.array([[-0.4, -0.16], [0, 0]]))
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_a_slider_whose_friction_steps_at_most_of_its_speed_has_no_other_law(seed: int) -> None:
     """0.03 m/s at 0.04 to 0.05 rms: what is slow for a hinge is usual for it."""

@@ -175,6 +175,39 @@ def test_the_reason_why_a_load_does_not_fit_is_named():
         payload(robot, loaded, unloaded=unloaded, frame=robot.body_names[1])
 
 
+@pytest.mark.parametrize("gain", [1.1, 0.97])
+@pytest.mark.parametrize("joints", [slice(None), 1])
+def test_torques_of_another_gain_are_named(gain, joints):
+    """The load takes in most of it, and so little remains; what shows is the arm's own weight, inertia and friction."""
+    robot = random_arm(3, 4)
+    loaded, empty = recorded(robot, BOX, 1, 0.02), recorded(robot, None, 2, 0.02)
+    fit = robot.identify(empty)
+    factor = np.ones(4)
+    factor[joints] = gain
+    scaled = replace(loaded, tau=factor * loaded.tau)
+    for arm, more in ((fit, {}), (fit.robot, {}), (robot, {"unloaded": empty})):
+        assert not payload(arm, loaded, **more).verdict.concerns
+        found = payload(arm, scaled, **more)
+        (concern,) = found.verdict.concerns
+        assert concern.code == "gain", concern
+        off = np.abs(found.least_squares - TEN)[:4] / (1.5 * np.array([1, 0.1, 0.1, 0.1]))
+        assert found.verdict.identified == (off.max() < 0.01), concern  # or else it is only told
+        whose = "torques are" if joints == slice(None) else f"torques of {robot.joint_names[1]} are"
+        said = re.search(rf"{whose} (\S+) times .* the load weighs (\S+) kg", concern.text)
+        assert said, concern
+        assert [float(x) for x in said.groups()] == pytest.approx([gain, 1.5], rel=0.02)
+
+
+def test_a_gain_in_both_logs_cannot_be_seen():
+    """All of the arm scales with it, as does the load: only a known load would show it (drive_gains)."""
+    robot = random_arm(3, 4)
+    logs = [recorded(robot, load, k, 0.02) for k, load in ((1, BOX), (2, None))]
+    scaled, empty = (replace(log, tau=1.1 * log.tau) for log in logs)
+    found = payload(robot, scaled, unloaded=empty)
+    assert not found.verdict.concerns
+    assert found.inertia.mass == pytest.approx(1.65, rel=0.02)
+
+
 @pytest.mark.slow
 def test_a_log_with_an_identified_arm():
     robot = random_arm(3, 4)

@@ -30,6 +30,16 @@ def test_many_spikes_are_replaced_however_large(share: float) -> None:
         assert np.sqrt(np.mean((found.tau[:, 0] - NOISY) ** 2)) < 0.2  # 6 to 15 before
 
 
+def test_a_torque_that_bends_is_not_flattened() -> None:
+    """Medians of the samples about one lie on the inner side of each bend, always: parameters would learn that."""
+    tau = 40 * np.sin(12 * T)[:, None]
+    lost = np.random.default_rng(2).random(len(T)) < 0.05
+    found = despiked(np.where(lost[:, None], 0.0, tau))
+    bend = -np.sign(tau[lost, 0])  # of its curvature
+    assert found.count[0] > 0.9 * lost.sum()
+    assert np.abs(np.mean((found.tau - tau)[lost, 0] * bend)) < 1e-3  # N m; 0.05 by medians
+
+
 def test_zeros_for_lost_packets_are_replaced_wherever_the_torque_was() -> None:
     for seed in range(3):
         lost = np.random.default_rng(seed).random(len(T)) < 0.08

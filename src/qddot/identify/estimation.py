@@ -11,6 +11,7 @@ import numpy as np
 from qddot.errors import ConvergenceError
 from qddot.identify.checks.laws import Law, gained
 from qddot.identify.checks.positive import never_negative
+from qddot.identify.checks.pulls import sharper_edges
 from qddot.identify.regression.base import Base, base_parameters
 from qddot.identify.regression.estimators import Estimate, least_squares, solve, squared_errors
 from qddot.identify.regression.parameter_set import ParameterSet
@@ -105,9 +106,16 @@ def with_more(
     parameter_set, options = before.base.parameter_set, dict(options)
     speeds = dry_speeds(parameter_set.robot, record.signals, options)
     options |= {"standstill": speeds.standstill} | ({} if speeds.stribeck is None else {"stribeck": speeds.stribeck})
-    richer = with_needed_rests(ParameterSet.of(parameter_set.robot, **{**parameter_set.asked, **options}), record.parts())
+
+    def base() -> Base:
+        asked = {**parameter_set.asked, **options}
+        return base_parameters(with_needed_rests(ParameterSet.of(parameter_set.robot, **asked), record.parts()))
+
     try:
-        found = estimated(base_parameters(richer), record, method, how, progress)
+        found = estimated(base(), record, method, how, progress)
+        if options.get("pulls"):
+            options["pulls"] = sharper_edges(found.base, record.signals)
+            found = estimated(base(), record, method, how)
         possible = without_impossible(found, record, method, how)
     except ConvergenceError:
         return None

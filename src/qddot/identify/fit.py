@@ -233,7 +233,7 @@ class Fit:
 
     @property
     def left_out(self) -> tuple[str, ...]:
-        """Parameters that `robot` cannot hold: harmonics of a slider, friction by the load that no torque overcomes."""
+        """Parameters that `robot` cannot hold: harmonics of a slider, friction by the load that no torque overcomes, pulls."""
         return self._identified[1]
 
     @cached_property

@@ -12,7 +12,7 @@ from qddot.errors import ConvergenceError, InputError, MissingExtraError, as_wri
 from qddot.identify.checks.alternatives import Alternatives
 from qddot.identify.checks.check_motion import impossible_rotors
 from qddot.identify.checks.judge import Unseen, verdict
-from qddot.identify.checks.laws import Law, missing_laws
+from qddot.identify.checks.laws import Law, as_found, missing_laws
 from qddot.identify.checks.verdict import Concern, Verdict
 from qddot.identify.command import python_call
 from qddot.identify.estimation import Estimated, estimated, with_laws
@@ -91,7 +91,8 @@ def identify(
         law, richer = next(((law, more) for law, more in tried if more is not None), (None, None))
         if law is None or richer is None:
             break
-        found, laws = richer, [*(one for one in laws if not one.options.keys() & law.options.keys()), law]
+        laws = [*(one for one in laws if not one.options.keys() & law.options.keys()), law]
+        found, laws = richer, [as_found(one, richer.base.parameter_set) for one in laws]
         others = Alternatives(found.base, found.estimate.theta, signals)
     findings += [Finding("found", "friction", f"{law}: added, since {law.gain:.0%} of {UNSEEN} go") for law in laws]
     other = None if validation is None else Record.of(robot, validation, signals.cutoff, velocity)

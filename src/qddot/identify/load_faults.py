@@ -1,11 +1,11 @@
-"""Reasons why torques do not fit a load: they are delayed, the load changed during the log, or it sits on another link.
+"""Reasons why torques do not fit a load: another gain, a delay, a load that changed or sits on another link.
 
 Each is fitted instead of the load or together with it, and the one with the smallest residual beyond noise is named.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -24,6 +24,20 @@ class Reason(NamedTuple):
     code: str
     columns: np.ndarray  # (N, nv, d): columns of its parameters, at the log's samples
     text: Callable[[np.ndarray], str]  # describes it by the values of its parameters (d,)
+
+
+def gains(names: Sequence[str], tau: np.ndarray, Y: np.ndarray) -> Iterator[Reason]:
+    """Alternatives in which torques (N, nv) beside a load, whose columns are Y (N, nv, 10), have another gain than those by which
+    the arm is known: all of them, or a joint's. The load scales with them and hides it; the arm's own weight, inertia and friction
+    do not."""
+
+    def told(whose: str, x: np.ndarray) -> str:
+        return f"{whose} are {1 / (1 + x[0]):.4g} times what the arm's own would be, without which the load weighs {x[1]:.4g} kg"
+
+    yield Reason("gain", np.concatenate([-tau[..., None], Y], axis=-1), lambda x: told("torques", x))
+    for j, joint in enumerate(names if len(names) > 1 else ()):
+        only = -tau[..., None] * np.eye(len(names))[j][:, None]
+        yield Reason("gain", np.concatenate([only, Y], axis=-1), lambda x, joint=joint: told(f"torques of {joint}", x))
 
 
 def reasons(robot: Robot, signals: Signals, frame: str, columns: Callable[[str], np.ndarray]) -> Iterator[Reason]:
@@ -47,15 +61,15 @@ def changed(time: float, before: float, after: float) -> str:
 
 
 def best_reason(
-    found: Iterator[Reason], fitted: Callable[[np.ndarray], tuple[np.ndarray, float]], unexplained: float
-) -> tuple[str, str] | None:
-    """Code and text of the reason that explains most of the squared residual, if it explains more than half; among nearly equal
-    ones the first. `fitted(columns)` returns parameters and residual norm of a reason, `unexplained` is the residual norm of the
-    load."""
+    found: Iterable[Reason], fitted: Callable[[np.ndarray], tuple[np.ndarray, float]], unexplained: float
+) -> tuple[str, str, np.ndarray] | None:
+    """Code, text and parameters of the reason that explains most of the squared residual, if it explains more than half; among
+    nearly equal ones the first. `fitted(columns)` returns parameters and residual norm of a reason, `unexplained` is the residual
+    norm of the load."""
     best, most = None, MOST_OF_IT
-    for reason in found:
+    for reason in found if unexplained > 0 else ():
         numbers, left = fitted(reason.columns)
         share = 1 - (left / unexplained) ** 2
         if share > most + (LOAD_AS_WELL if best else 0.0):
-            best, most = (reason.code, reason.text(numbers)), share
-    return None if best is None else (best[0], f"{best[1]}: that explains {most:.0%} of it")
+            best, most = (reason, numbers), share
+    return None if best is None else (best[0].code, f"{best[0].text(best[1])}: that explains {most:.0%} of it", best[1])

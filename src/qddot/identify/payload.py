@@ -8,6 +8,7 @@ Y_load are the ten columns of the link that carries the load, transformed to the
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,7 +18,7 @@ from qddot.algorithms.regressor import INERTIAL
 from qddot.errors import ConvergenceError, InputError
 from qddot.identify.checks.verdict import Concern, Verdict
 from qddot.identify.fit import Fit
-from qddot.identify.load_faults import best_reason, reasons
+from qddot.identify.load_faults import best_reason, gains, reasons
 from qddot.identify.physical.consistent import Consistent, consistent
 from qddot.identify.physical.pseudo_inertia import congruence, pseudo_inertia
 from qddot.identify.regression.base import base_parameters
@@ -25,7 +26,7 @@ from qddot.identify.regression.motions import Recorded, moved
 from qddot.identify.regression.parameter_set import ParameterSet
 from qddot.identify.scaling import column_lengths
 from qddot.model.inertia import Inertia
-from qddot.thresholds import LOAD_MISSED, LOAD_RADIUS, LOAD_SIZE, TIME_BLOCKS
+from qddot.thresholds import CHANCE_COLOUR, LOAD_MISSED, LOAD_RADIUS, LOAD_SIZE, MATTERS, TIME_BLOCKS
 
 if TYPE_CHECKING:
     from qddot.robot import Robot
@@ -171,22 +172,28 @@ def payload(
         by_arm = half @ half.T @ (X[count:] / scale).T @ told
         covariance += by_arm @ identified_arm.estimate.sandwich @ by_arm.T
     deviations = np.where(unseen, np.inf, np.sqrt(np.diagonal(covariance)) / scale)
-    missed, verdict, reason = lasting(left, joints) / float(np.linalg.norm(X @ ls)), Verdict(), None
-    if missed >= LOAD_MISSED:
+    missed = lasting(left, joints) / float(np.linalg.norm(X @ ls))
 
-        def tried(columns: np.ndarray) -> tuple[np.ndarray, float]:
-            new = run.filtered(columns)
-            rows = np.zeros((len(tau), *new.shape[1:]))
-            rows[len(tau) - len(new) :] = new
-            Z = apart((rows * weight[:, None]).reshape(count, -1))
-            size = column_lengths(Z)
-            numbers = np.linalg.lstsq(Z / size, y, rcond=1e-9)[0] / size
-            return numbers, lasting((y - Z @ numbers)[:count], joints)
+    chance = CHANCE_COLOUR * float(left @ left) / np.sqrt(count)  # white noise may seem to last by so much
 
-        known = run.signals
-        others = None if known is None else reasons(given, known, frame, lambda at: load_regressor(given, *run.motion, at))
-        reason = None if others is None else best_reason(others, tried, lasting(left, joints))
-        verdict = doubtful(missed, unloaded is None, reason)
+    def unexplained(left: np.ndarray) -> float:
+        """Norm of a residual beyond noise, together with that of the arm's parameters from what the fit says."""
+        return float(np.sqrt(lasting(left[:count], joints) ** 2 + np.sum(left[count:] ** 2) + chance))
+
+    def tried(columns: np.ndarray) -> tuple[np.ndarray, float]:
+        new = run.filtered(columns)
+        rows = np.zeros((len(tau), *new.shape[1:]))
+        rows[len(tau) - len(new) :] = new
+        Z = apart((rows * weight[:, None]).reshape(count, -1))
+        size = column_lengths(Z)
+        numbers = np.linalg.lstsq(Z / size, y, rcond=1e-9)[0] / size
+        return numbers, unexplained(y - Z @ numbers)
+
+    others = gains(given.joint_names, run.samples.tau, load_regressor(given, *run.motion, frame))
+    if missed >= LOAD_MISSED and run.signals is not None:
+        others = chain(others, reasons(given, run.signals, frame, lambda at: load_regressor(given, *run.motion, at)))
+    reason = best_reason(others, tried, unexplained(y - X @ ls))
+    verdict = judged(missed, unloaded is None, reason, ls)
     names = [f"{frame}.{name}" for name in INERTIAL]
     try:
         prior = ball(ls, deviations, unseen, frame) if prior is None else prior
@@ -221,13 +228,17 @@ def lasting(left: np.ndarray, joints: int) -> float:
     return float(np.sqrt(max(float(np.sum(left**2)) - noise, 0.0)))
 
 
-def doubtful(missed: float, predicted: bool, reason: tuple[str, str] | None) -> Verdict:
-    """Verdict on a load whose residual is this fraction of its torques, with the reason if one is known."""
-    text = f"{missed:.0%} of the torques that the load makes remain and are no noise (at most {LOAD_MISSED:.0%}): "
-    if reason is not None:
-        return Verdict((Concern(reason[0], f"{text}{reason[1]}"),))
+def judged(missed: float, predicted: bool, reason: tuple[str, str, np.ndarray] | None, ls: np.ndarray) -> Verdict:
+    """Verdict on a load (10,) that leaves such a part of the torques it makes, and the reason if one is known. A gain is told
+    however little remains, since the load takes in most of it; it is serious where mass or centre are others without it."""
+    code, why, numbers = reason or ("torques of a load", "", np.zeros(11))
+    if missed < LOAD_MISSED:
+        serious = bool(np.any(np.abs(numbers[1:5] - ls[:4]) > MATTERS * abs(ls[0]) * LOAD_SIZE ** LENGTHS[:4]))
+        return Verdict((Concern(code, why, serious),)) if why else Verdict()
     fix = "identify the arm first, or give a log without the load (unloaded=)" if predicted else "are both logs of the same arm?"
-    return Verdict((Concern("torques of a load", f"{text}the arm's own torques are not those that were taken off; {fix}"),))
+    why = why or f"the arm's own torques are not those that were taken off; {fix}"
+    text = f"{missed:.0%} of the torques that the load makes remain and are no noise (at most {LOAD_MISSED:.0%}): {why}"
+    return Verdict((Concern(code, text),))
 
 
 def beyond(A: np.ndarray, X: np.ndarray) -> np.ndarray:

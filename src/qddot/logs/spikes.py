@@ -16,6 +16,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from qddot.thresholds import (
     BY_MEDIAN,
+    CURVE_SAMPLES,
     LOCAL_SAMPLES,
     MEDIAN_SAMPLES,
     MOST_OF_IT,
@@ -50,7 +51,7 @@ def without_spikes(log: Log) -> tuple[Log, Despiked]:
 
 
 def despiked(tau: np.ndarray) -> Despiked:
-    """Return torques (N, n) of one segment with spikes replaced by the median of the other samples around them."""
+    """Return torques (N, n) of a stretch with spikes replaced by a curve through sound samples about them."""
     found, count, left = tau, *np.zeros((2, tau.shape[1]), int)
     for j, x in enumerate(tau.T if len(tau) >= 8 * SPIKE_REACH else ()):
         off = spikes(x)
@@ -82,18 +83,18 @@ def spikes(x: np.ndarray) -> np.ndarray:
     return far
 
 
-def curves(x: np.ndarray, far: np.ndarray, at: np.ndarray) -> np.ndarray:
-    """Return, for the samples `at`, the value of a polynomial of degree five fitted to the samples around each without the far
-    ones; its window is twice that of the median. So the peak of a torque that is fast for its rate is no spike."""
-    reach = 2 * SPIKE_REACH
+def curves(x: np.ndarray, far: np.ndarray, at: np.ndarray, reach: int = 2 * SPIKE_REACH, degree: int = 5) -> np.ndarray:
+    """Values of a smooth curve at each of these: a polynomial through so many samples to each side, without those that are far off.
+    By default twice as many as for a median, and of fifth degree: a torque that is fast for its rate turns within a few samples,
+    and is no spike."""
     centre = np.clip(at, reach, len(x) - 1 - reach)
     place = np.arange(-reach, reach + 1)
     rows = centre[:, None] + place
-    V = np.vander(place / reach, 6)
+    V = np.vander(place / reach, degree + 1)
     X = V * ~far[rows][..., None]
-    normal = np.swapaxes(X, 1, 2) @ X + 1e-9 * np.eye(6)  # regular even if nearly all samples are far off
+    normal = np.swapaxes(X, 1, 2) @ X + 1e-9 * np.eye(degree + 1)  # regular even if nearly all samples are far off
     curve = np.linalg.solve(normal, np.swapaxes(X, 1, 2) @ x[rows][..., None])[..., 0]
-    return np.einsum("ki,ki->k", np.vander((at - centre) / reach, 6), curve)
+    return np.einsum("ki,ki->k", np.vander((at - centre) / reach, degree + 1), curve)
 
 
 def stand_ins(x: np.ndarray, off: np.ndarray) -> np.ndarray:
@@ -109,13 +110,16 @@ def stand_ins(x: np.ndarray, off: np.ndarray) -> np.ndarray:
 
 
 def mended(x: np.ndarray, off: np.ndarray) -> np.ndarray:
-    """Return a channel (N,) with the samples `off` replaced by the median of the others around them."""
+    """A channel (N,) in which samples that are off lie on a cubic through the others about them: their median would be flatter than
+    a torque that bends, each time to the same side. Where few of those about one are sound, it is their median."""
     at = np.flatnonzero(off)
     padded = np.pad(np.where(off, np.nan, x), SPIKE_REACH, constant_values=np.nan)
     about = sliding_window_view(padded, 2 * SPIKE_REACH + 1)[at]
-    sound = ~np.isnan(about).all(axis=1)
+    sound = np.sum(~np.isnan(about), axis=1)
     found = x.copy()
-    found[at[sound]] = np.nanmedian(about[sound], axis=1)
+    found[at[sound > 0]] = np.nanmedian(about[sound > 0], axis=1)
+    most = at[sound >= CURVE_SAMPLES]
+    found[most] = curves(x, off, most, SPIKE_REACH, 3)
     return found
 
 

@@ -101,7 +101,7 @@ def driving(estimate: Estimate, trial: Trial, left: Errors) -> list[Concern]:
         braking = np.zeros(base.rank)
         braking[here] = np.mean(columns * trial.motion.qd[:, j : j + 1], axis=0)  # power, W
         power, deviation = float(braking @ estimate.theta), float(np.sqrt(braking @ estimate.sandwich @ braking))
-        if power < -estimate.reach * deviation and rms(columns @ estimate.theta[here]) > left.rms[j]:
+        if power < -float(estimate.reach.max()) * deviation and rms(columns @ estimate.theta[here]) > left.rms[j]:
             text = f"friction of {name} came out driving it, with {-power:.2g} +- {deviation:.1g} W"
             found.append(Concern("driving friction", f"{text}: its torques or positions have the other sign", joints=(name,)))
     if len(found) == len(trial.names) > 1:

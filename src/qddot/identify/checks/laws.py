@@ -21,10 +21,13 @@ import numpy as np
 from scipy.optimize import fminbound
 
 from qddot.identify.checks.alternatives import Alternatives
-from qddot.identify.checks.normal_equations import Left, balanced, fitted
+from qddot.identify.checks.joint_gains import gains_of_joint
+from qddot.identify.checks.normal_equations import Left, fitted
+from qddot.identify.checks.pulls import Edge, new_edges
 from qddot.identify.checks.trial import Trial
 from qddot.identify.physical.identified import HINGES
 from qddot.identify.regression.drive_terms import Motion, drive_columns, is_harmonic, orders
+from qddot.identify.regression.parameter_set import ParameterSet
 from qddot.identify.regression.residuals import rms, structure
 from qddot.thresholds import (
     COGS_AT_ONCE,
@@ -86,29 +89,29 @@ def shown_best(trial: Trial, j: int, count: int) -> tuple[int, ...]:
     parameters but its harmonics fitted anew; none if they explain little."""
     tried = range(SLOWEST_COG, MOST_HARMONICS + 1)
     waves = np.stack([f(k * trial.motion.q[:, j]) for k in tried for f in (np.cos, np.sin)], axis=1)
-    Z = trial.filtered(waves) * trial.moving[:, j, None]
-    owner = f"{trial.names[j]}."
-    others = np.array([not (name.startswith(owner) and is_harmonic(name.removeprefix(owner))) for name in trial.base.names])
-    G = trial.known.G.sum(axis=0)[:, np.append(others, True)][..., np.append(others, True)]
-    theta, noise = balanced(G, len(Z))
-    A = np.zeros((len(Z), len(others)))
-    A[:, trial.regressor.columns[j]] = trial.each(trial.given)[j][:, :-1]
-    A = A[:, others]
-    whole = np.tensordot((noise[j] / noise) ** 2, G[:, :-1, :-1], axes=1)
-    scale = np.sqrt(np.maximum(np.diagonal(whole), 1e-300))
-    instead = np.linalg.lstsq(whole / np.outer(scale, scale), (A.T @ Z) / scale[:, None], rcond=1e-12)[0] / scale[:, None]
-    left = trial.measured[:, j] - A @ theta
-    Z = Z - A @ instead  # projected off the columns of the other parameters
     sets = list(combinations(range(len(tried)), count))
     at = np.array([[c for i in one for c in (2 * i, 2 * i + 1)] for one in sets])
-    parts = [(Z[part].T @ Z[part], Z[part].T @ left[part]) for part in trial.in_fifths.parts]
-    gains = np.zeros(len(sets))
-    for ZZ, Zy in parts:  # predict each fifth with the harmonics' sizes in the others
-        elsewhere, there = sum(one for one, _ in parts) - ZZ, sum(one for _, one in parts) - Zy
-        size = np.einsum("sij,sj->si", np.linalg.pinv(elsewhere[at[:, :, None], at[:, None, :]], 1e-9, hermitian=True), there[at])
-        gains += np.einsum("si,si->s", size, 2 * Zy[at] - np.einsum("sij,sj->si", ZZ[at[:, :, None], at[:, None, :]], size))
+    _, gains = gains_of_joint(trial, j, waves, at, is_harmonic)
     best = int(np.argmax(gains))
-    return tuple(tried[i] for i in sets[best]) if gains[best] > SMALL_LAW_GAIN * float(left @ left) else ()
+    return tuple(tried[i] for i in sets[best]) if gains[best] > SMALL_LAW_GAIN else ()
+
+
+def pulling(trial: Trial, before: Mapping[str, Edge]) -> Iterator[Law]:
+    """What pulls at joints that have no such law `before`, each beyond the edge that shows most."""
+    found = {**before, **new_edges(trial, before)}
+    if found != dict(before):
+        yield pulls(found)
+
+
+def pulls(edges: Mapping[str, Edge], gain: float = 0.0) -> Law:
+    """What pulls at joints beyond these edges, as a law."""
+    told = ", ".join(f"{name} {'above' if way > 0 else 'below'} {edge:.2g}" for name, (edge, way) in edges.items())
+    return Law(f"torques that grow beyond a position (rad, m), as of a cable that pulls: {told}", {"pulls": dict(edges)}, gain)
+
+
+def as_found(law: Law, parameter_set: ParameterSet) -> Law:
+    """The law as a fit has it: edges are sought again there."""
+    return pulls(parameter_set.asked["pulls"], law.gain) if "pulls" in law.options else law
 
 
 def missing_laws(known: Alternatives, chosen: Mapping[str, Any] = NOTHING) -> list[Law]:
@@ -122,7 +125,8 @@ def missing_laws(known: Alternatives, chosen: Mapping[str, Any] = NOTHING) -> li
     before, found = fitted(trial.in_fifths.G, trial.in_fifths.samples)[1], []
     hinges = tuple(joint.name for joint in trial.robot.model.joints if joint.kind in HINGES and joint.name in trial.names)
     first = (law for law in laws(hinges, usual) if not law.options.keys() & chosen.keys())
-    for law in chain(first, cogging(trial, hinges, chosen.get("harmonics", {}))):
+    more = chain(cogging(trial, hinges, chosen.get("harmonics", {})), pulling(trial, chosen.get("pulls", {})))
+    for law in chain(first, more):
         columns = new_columns(trial, law)
         if columns is None:
             continue

@@ -10,7 +10,7 @@ import numpy as np
 
 from qddot.identify.physical.pseudo_inertia import pseudo_inertia, ten_vector
 from qddot.identify.regression.bodies import body_inertias, with_parameters
-from qddot.identify.regression.drive_terms import is_harmonic
+from qddot.identify.regression.drive_terms import PULLS, is_harmonic
 from qddot.identify.regression.parameter_set import ParameterSet
 from qddot.model.directed import pair
 from qddot.model.drive import Drive, Harmonic, JointSide
@@ -48,7 +48,7 @@ def sound_body(ten: np.ndarray) -> np.ndarray:
 
 def identified_robot(parameter_set: ParameterSet, parameters: np.ndarray) -> tuple[Robot, tuple[str, ...]]:
     """Return the robot with these values of all parameters (P,), and the names of those that a robot cannot have: harmonics of
-    sliders, and friction by the load with a factor of 1 or more, which no torque overcomes."""
+    sliders, and friction by the load with a factor of 1 or more, which no torque overcomes, and pulls."""
     robot, values = parameter_set.robot, dict(zip(parameter_set.full_names, parameters.tolist()))
     inertias = {body: parameters[10 * k : 10 * k + 10] for k, body in enumerate(body_inertias(robot))}
     owned: dict[str, dict[str, float]] = {}
@@ -64,6 +64,7 @@ def identified_robot(parameter_set: ParameterSet, parameters: np.ndarray) -> tup
         if found.get(LOAD, 0.0) >= 1:
             left.append(f"{joint}.{LOAD}")
             del found[LOAD]
+        left += [f"{joint}.{kind}" for kind in PULLS if kind in found]
         waves = harmonics_of(found)
         if joint not in hinges:
             left += [f"{joint}.{wave}{k}" for k, *_ in waves for wave in ("cos", "sin")]

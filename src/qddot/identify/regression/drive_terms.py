@@ -13,6 +13,7 @@ from qddot.model.field import Arrays
 from qddot.model.friction import LAWS, LOAD, OTHER_WAY, ShaftFriction
 
 POWERS = ("viscous", "viscous_quadratic", "viscous_cubic")
+PULLS = ("pull", "pull_rise")  # torque a radian, and a square radian, beyond the edge
 ARRAYS = Arrays()
 
 
@@ -44,7 +45,7 @@ class Term(NamedTuple):
 
 
 def drive_columns(asked: Mapping[str, Any], joint: str, j: int, width: float) -> Iterator[tuple[str, Column]]:
-    """Yield the name and column of each constant of joint j's friction, spring and harmonics that `ParameterSet.of` was asked for.
+    """Yield the name and column of each constant of joint j's friction, spring, harmonics and pull that was asked for.
     `width`: the smoothing velocity of dry friction; 0: a sign."""
     for law in asked_laws(asked, width):
         for constant, _ in law.constants(law):
@@ -54,6 +55,15 @@ def drive_columns(asked: Mapping[str, Any], joint: str, j: int, width: float) ->
     for k in orders((asked["harmonics"] or {}).get(joint, 0)):
         yield f"cos{k}", lambda x, k=k: np.cos(k * x.q[:, j])
         yield f"sin{k}", lambda x, k=k: np.sin(k * x.q[:, j])
+    if joint in (asked["pulls"] or {}):
+        edge, way = asked["pulls"][joint]
+        yield PULLS[0], lambda x: way * beyond(x.q[:, j], edge, way)
+        yield PULLS[1], lambda x: way * beyond(x.q[:, j], edge, way) ** 2
+
+
+def beyond(q: np.ndarray, edge: float, way: float) -> np.ndarray:
+    """How far positions (N,) are beyond an edge, upwards or downwards (`way` 1 or -1); 0 where they are not."""
+    return np.maximum(way * (q - edge), 0.0)
 
 
 def is_smooth(name: str, names: Container[str]) -> bool:
@@ -107,7 +117,7 @@ def friction_column(friction: ShaftFriction, constant: str, j: int) -> Column:
 
 def described(friction: ShaftFriction, constant: str, asymmetric: bool) -> float:
     """The value of a constant in a described drive. Where one constant is sought for both directions, it is their mean, and half
-    the difference of Coulomb friction is part of the offset. Springs and harmonics are sought in addition to the robot's: 0."""
+    the difference of Coulomb friction is part of the offset. Springs, harmonics and pulls are sought in addition: 0."""
     if not hasattr(friction, constant.removesuffix(OTHER_WAY)):
         return 0.0
     of = {name: pair(getattr(friction, name)) for name in ("viscous", "coulomb", "stribeck")}

@@ -38,6 +38,7 @@ class Estimate:
         unseen: rms torque error of each joint (nv,), N m, in blocks predicted by an estimate made without them.
         blocks: number of blocks.
         samples: number of samples of the joint that rests least.
+        freedom: degrees of freedom of each standard deviation (r,): blocks less one if all tell as much of a parameter.
         memory: factor by which the sandwich was enlarged, since neighbouring blocks err alike; 1 where they do not.
         condition: condition number of the weighted regressor of the data with columns scaled to length 1, in the directions that
             motion can show (others are known by their priors).
@@ -63,6 +64,7 @@ class Estimate:
     sandwich: np.ndarray
     unseen: np.ndarray
     blocks: int
+    freedom: np.ndarray
     samples: int
     memory: float
     condition: float
@@ -90,9 +92,10 @@ class Estimate:
         return np.sqrt(np.diagonal(self.classical))
 
     @property
-    def reach(self) -> float:
-        """Half a 95 % interval in standard deviations: Student's t with as many degrees of freedom as there are further blocks."""
-        return float(stats.t.ppf((1 + CONFIDENCE) / 2, max(self.blocks - 1, 1)))
+    def reach(self) -> np.ndarray:
+        """Half of each 95 % interval in standard deviations (r,): Student's t, of few degrees of freedom where few blocks say most
+        of a parameter."""
+        return stats.t.ppf((1 + CONFIDENCE) / 2, np.maximum(self.freedom, 1.0))
 
     @property
     def intervals(self) -> np.ndarray:
@@ -214,13 +217,13 @@ def assessed(factors: Factors, method: str, theta: np.ndarray, sigma: np.ndarray
     blocks = [stacked(base, columns, R, sigma) for R in some]
     rows = len(X) - len(base_prior(base)[0])  # priors belong to no block
     condition, weakest = conditioned(X[:rows], base.shown)
-    moved = np.zeros((len(blocks), base.rank))
+    moved, told = np.zeros((2, len(blocks), base.rank))
     unseen = np.zeros(len(columns))
     for k, (Xk, yk) in enumerate(blocks):
         Xk, yk = Xk[:rows] / scale, yk[:rows]
         H = Xk @ inverse @ Xk.T  # leverage of the block
         left = np.linalg.solve((1 + 1e-9) * np.eye(len(H)) - H, yk - Xk @ (theta * scale))  # error of a fit to the other blocks
-        moved[k] = inverse @ Xk.T @ left
+        moved[k], told[k] = inverse @ Xk.T @ left, np.sum((inverse @ Xk.T) ** 2, axis=1)
         parts = np.split(left, np.cumsum([len(r) for r in some[k]])[:-1])
         unseen += [np.sum(part**2) for part in parts]
     B = len(blocks)
@@ -237,6 +240,7 @@ def assessed(factors: Factors, method: str, theta: np.ndarray, sigma: np.ndarray
         sandwich=(alike * (B - 1) / B * spread.T @ spread + prior @ prior.T) / outer if B > 1 else np.full_like(inverse, np.nan),
         unseen=np.sqrt(unseen / np.maximum(count, 1)) * sigma,
         blocks=B,
+        freedom=np.sum(told, axis=0) ** 2 / np.maximum(np.sum(told**2, axis=0), 1e-300) - 1,  # Satterthwaite's
         samples=int(count.max()),
         memory=alike,
         condition=condition,

@@ -86,6 +86,7 @@ class ParameterSet:
         coupled: Sequence[tuple[str, str]] = (),
         spring: bool = False,
         harmonics: Mapping[str, int | Sequence[int]] | None = None,
+        pulls: Mapping[str, tuple[float, float]] | None = None,
     ) -> ParameterSet:
         """Make a set of ten parameters a moving link (m, m c, I about the link's frame) and the chosen ones of each drive.
 
@@ -104,9 +105,12 @@ class ParameterSet:
                 the spring is relaxed.
             harmonics: joint -> number of harmonics of q, or a list of their orders, for a spring or cylinder that balances gravity,
                 or a motor that cogs.
+            pulls: joint -> (edge, way): something that acts on a joint beyond an edge, rad or m, above it where `way` is 1 and
+                below it where it is -1: a hose, a cable that becomes taut, a buffer. Its torque is `way (pull x + pull_rise x^2)`,
+                x how far the joint is beyond.
 
         Raises:
-            InputError: an unknown law or power, or a robot whose joints are not single hinges and sliders.
+            InputError: an unknown law, power or way, or a robot whose joints are not single hinges and sliders.
             UnknownNameError: no such joint.
 
         >>> parameters = qddot.identify.ParameterSet.of(qddot.load("two_link"), viscous=False, coulomb=None)
@@ -121,6 +125,10 @@ class ParameterSet:
             raise InputError(f"coulomb={coulomb!r} is not one of {', '.join(map(repr, COULOMB))}, None")
         if not isinstance(viscous, int) or viscous not in range(len(POWERS) + 1):
             raise InputError(f"viscous={viscous!r}: whether there is any, or the highest power of qd in it, 1 to {len(POWERS)}")
+        for joint, (edge, way) in (pulls or {}).items():
+            finite_number(f"the edge of {joint}", edge)
+            if way not in (-1, 1):
+                raise InputError(f"pulls: the way of {joint} is {as_written(way)}: 1, above the edge, or -1, below it")
         speeds = standstill_of(robot, standstill)
         widths = speeds if coulomb == "smooth" else np.zeros(robot.nv)
         drives = robot.drives
@@ -133,7 +141,7 @@ class ParameterSet:
             for name, column in drive_columns(asked, joint, j, widths[j]):
                 found.append((name, described(drive.friction, name, asymmetric), column))
             terms += [Term(f"{joint}.{name}", {j: column}, float(value)) for name, value, column in found]
-        for joint in harmonics or {}:
+        for joint in (*(harmonics or {}), *(pulls or {})):
             index(robot, joint)
         for one, other in coupled:
             i, j = index(robot, one), index(robot, other)

@@ -324,8 +324,8 @@ def told_spikes(log: Log, found: Despiked) -> Iterator[Finding]:
         return ", ".join(f"{name} {n} ({n / len(log):.2%})" for name, n in zip(log.joint_names, count) if n)
 
     if found.count.any():
-        message = f"torques that are off for a few samples are replaced by the median about them: {told(found.count)} of {len(log)}"
-        yield Finding("repaired", "spikes", message)
+        message = f"torques that are off for a few samples are put on a curve through those about them: {told(found.count)}"
+        yield Finding("repaired", "spikes", f"{message} of {len(log)}")
     if found.left.any():
         message = f"torques are off for a few samples again and again, {told(found.left)} of {len(log)}: too many (at most "
         yield Finding("warning", "bad samples", f"{message}{SPIKE_SHARE:.0%}) to say what should stand there", serious=True)
