@@ -132,13 +132,21 @@ class Signals:
         sample in it. The distance is that in which a joint turns back which takes all of the time to go from this speed to its
         opposite. So a mere turn is faster, and the noise of positions does not count as motion as that of speeds would.
         """
+        return self._at_samples(self._grid_paces) if self.log_paces is None else self.log_paces
+
+    def moves(self, speeds: np.ndarray) -> np.ndarray:
+        """Samples (N, n) at which joints are not as slow as these speeds (n,) for a kernel's length, see `paces`."""
         if self.log_paces is not None:
-            return self.log_paces
-        found = np.empty(self.q.shape, order="F")
-        for k, (segment, slowest) in enumerate(zip(self.segments, self._grid_paces)):
+            return self.log_paces >= speeds
+        return self._at_samples([slowest >= speeds for slowest in self._grid_paces])
+
+    def _at_samples(self, on_grid: Iterable[np.ndarray]) -> np.ndarray:
+        """Values on the grid of each segment, at the samples (N, n) that are nearest."""
+        found = []
+        for k, (segment, values) in enumerate(zip(self.segments, on_grid)):
             nearest = (np.arange(segment.stop - segment.start) - self.grid(k).start + self.factor // 2) // self.factor
-            found[segment] = slowest[np.clip(nearest, 0, len(slowest) - 1)]
-        return found
+            found.append(values.T.take(nearest, axis=1, mode="clip"))
+        return np.concatenate(found, axis=1).T if len(found) > 1 else found[0].T
 
     @cached_property
     def kernel_paces(self) -> np.ndarray:
