@@ -88,6 +88,6 @@ class Kept(Generic[T]):
         head = self._file.read(place.head)
         arrays = [np.empty(size, np.uint8) for size in place.arrays]
         for array in arrays:
-            self._file.readinto(memoryview(array))
+            self._file.readinto(array.data)
             array.setflags(write=False)
         return pickle.loads(head, buffers=arrays)
