@@ -88,7 +88,10 @@ def drop(parent: ET.Element, tags: tuple[str, ...]) -> None:
 
 def source(name: str) -> Path:
     """A URDF of the package example-robot-data."""
-    return next(path for path in (Path(s) / FOLDER / FILES[name] for s in sys.path) if path.exists())
+    for path in (Path(folder) / FOLDER / FILES[name] for folder in sys.path):
+        if path.exists():
+            return path
+    raise FileNotFoundError(f"{FILES[name]} of the package example-robot-data is not installed")
 
 
 @cache

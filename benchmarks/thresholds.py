@@ -350,22 +350,22 @@ def counts(rows: list[dict[str, Any]]) -> str:
     return f"{low}, {high}" if low or high else "0"
 
 
-PAGE = """# Numbers that steer identification
+PAGE = """# Thresholds of identification
 
-Every threshold of identification stands in `src/qddot/thresholds.py` with its unit and its reason: {count} of them. This page
-shows how much each matters. It was made smaller by 30 % and larger by 30 % (of a number near 1, its distance from 1), and what
-changed in {logs} logs of a two-link arm, each with another fault, in {files} files and in {shown} examples of docstrings was
-counted (16 November 2026):
+All {count} thresholds of identification are in `src/qddot/thresholds.py`, each with its unit and the reason for its size. This page
+shows how much each matters. Each was made smaller and larger by 30 % (for a number near 1: by 30 % of its distance from 1), in
+{logs} logs of a two-link arm, each with another fault, in {files} files and in {shown} examples of docstrings. The columns count
+the changes (16 November 2026):
 
-- *verdicts changed*: logs whose serious concerns are of other kinds, with the smaller number and with the larger;
-- *parameters moved*: the farthest that a parameter went, in its own standard deviations, in {each} logs whose fits are trusted;
-- *others changed*: files of which something else is noticed, and examples that print something else.
+- *cases*: logs, files and examples that use the number;
+- *verdicts changed*: logs with other kinds of serious concerns, for the smaller number and for the larger one;
+- *parameters moved*: the largest change of a parameter, in its own standard deviations, in {each} logs whose fits are trusted;
+- *others changed*: files with other findings, and examples with another output.
 
-{steering} numbers change a verdict somewhere, {changes} times in all. Most changes are of what is said besides: {lost} times
-the fault that a log has is named no longer, {gained} times only then, and {trusted} time(s) a fit is trusted only then.
-{moving} more move a parameter by a hundredth of its standard deviation or more, or change a text. {unseen} are named by no
-case. The other {uncritical} are uncritical here: any number of that size would do as well, and the reason beside each says why
-it is of that size.
+{steering} numbers change a verdict somewhere, {changes} times in all. Most of these changes concern additional faults: the true
+fault of a log is no longer named {lost} times, is named only then {gained} times, and a fit becomes trusted {trusted} time(s).
+{moving} more numbers move a parameter by a hundredth of its standard deviation or more, or change a text. {unseen} are used in no
+case. The other {uncritical} are uncritical here: any number of similar size would do.
 
     python benchmarks/thresholds.py --json counts.json                              # verdicts and texts
     python benchmarks/thresholds.py --each --json each.json                         # parameters, one number at a time

@@ -113,7 +113,7 @@ COPIES = {  # what makes a copy, and what it may change
         lambda r: r.with_transmission(Transmission(("joint5", "joint6"), [[1, 1]], motors=("third",))),
         ("/transmissions/1",),
     ),
-    "with_constraints": (lambda r: r.model.with_constraints(()), ("/constraints",)),
+    "other constraints": (lambda r: r.model.copy(constraints=()), ("/constraints",)),
     "with_payload": (
         lambda r: r.with_payload(0.5, (0, 0, 0.1), frame="link6"),
         ("/links/payload", "/joints/payload_joint", "/end"),

@@ -1,4 +1,4 @@
-"""qddot: from a robot's description to its equations of motion, and to the code that computes them.
+"""qddot: from a robot's description to its equations of motion and to fast code that computes them.
 
 >>> import qddot
 >>> robot = qddot.load("two_link")
@@ -73,8 +73,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Rooms are loaded when they are first named, as in `qddot.control.PD`; a name of others is answered with that here."""
-    if name == "System":  # SymPy: loaded when first needed
+    """Load a package when it is first named, as in `qddot.control.PD`; for a name of another library give the name used here."""
+    if name == "System":  # imports SymPy, so only when needed
         from qddot.system import System
 
         return System
@@ -94,19 +94,19 @@ def load(
     arguments: Mapping[str, object] | None = None,
     packages: Mapping[str, str | PathLike[str]] | None = None,
 ) -> Robot:
-    """A robot from a file (URDF, xacro, MJCF; `.toml`, `.json`, `.yaml`) or from the bundled catalog by name (`catalog_names()`).
+    """Load a robot from a file (URDF, xacro, MJCF; `.toml`, `.json`, `.yaml`), or from the catalog by name (`catalog_names()`).
 
     Args:
-        source: path, an open file, or a catalog name such as `"puma560"`. The text of a description goes to `load_string`.
-        strict: refuse what is otherwise kept with a `ModelWarning`: inertias no real body has, massless moving links, a table
-            without any inertia, negative damping, revolute joints without limits, meshes outside the description's folders; in
-            MJCF, forces that the model cannot hold.
+        source: path, an open file, or a catalog name such as `"puma560"`. For the text of a description see `load_string`.
+        strict: refuse doubtful descriptions, which are otherwise kept with a `ModelWarning`: inertias no real body has, massless
+            moving links, a table without any inertia, negative damping, revolute joints without limits, meshes outside the
+            description's folders; in MJCF, forces that the model cannot represent.
         floating: let the root link move freely instead of fixing it to the world.
         gravity: acceleration (3,) in m/s^2, instead of the file's own or the default (0, 0, -9.81).
-        symbolic: leave symbols open for which the file gives values.
+        symbolic: keep symbols for which the file gives values.
         arguments: values of a xacro file's `<xacro:arg>`s, such as `{"prefix": "left_"}`.
-        packages: folders of packages that a description names by `package://` or `$(find ...)`, where they do not lie above or
-            beside it. Files are opened in these folders and in the description's own only.
+        packages: folders of packages that a description names by `package://` or `$(find ...)`, if they are not above or beside
+            it. Files are opened only in these folders and in the description's own.
 
     Raises:
         ModelError: the description is wrong; the message names file, line, element, value, rule and fix.
@@ -124,17 +124,17 @@ def load(
 
 
 def load_string(text: str | bytes, format: str | None = None, **how: Any) -> Robot:
-    """A robot from the text of a description, such as ROS's `/robot_description`.
+    """Load a robot from the text of a description, such as ROS's `/robot_description`.
 
     >>> import qddot
     >>> qddot.load_string('<robot name="r"><link name="base"/></robot>').name
     'r'
 
-    A text has no folder: it can include and open files of named `packages` only.
+    A text has no folder, so it can include and open only files of the `packages` given.
 
     Args:
-        text: URDF, xacro, MJCF, or our own schema in TOML, JSON or YAML.
-        format: `"urdf"`, `"mjcf"`, `"xacro"`, `"toml"`, `"json"` or `"yaml"`; None: as it begins.
+        text: URDF, xacro, MJCF, or qddot's own schema in TOML, JSON or YAML.
+        format: `"urdf"`, `"mjcf"`, `"xacro"`, `"toml"`, `"json"` or `"yaml"`; None: found from how the text begins.
         how: `strict`, `floating`, `gravity`, `symbolic`, `arguments`, `packages`, as in `load`.
 
     Raises:
@@ -158,7 +158,7 @@ class Builder(_Builder):
     __doc__ = _Builder.__doc__
 
     def robot(self, *, strict: bool = False) -> Robot:
-        """The robot built so far; see `build` for what is checked.
+        """Return the robot built so far; `build` describes the checks.
 
         >>> qddot.Builder("arm").body("rod", mass=1).robot().nv
         1

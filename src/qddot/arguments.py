@@ -1,6 +1,4 @@
-"""Checks of what callers hand to functions: numbers, flags, words and paths. Anything else is an `InputError` that names the
-argument.
-"""
+"""Checks of function arguments: numbers, flags, words and paths. An invalid one raises an `InputError` that names the argument."""
 
 from __future__ import annotations
 
@@ -19,7 +17,7 @@ from qddot.errors import InputError, as_written, near_matches
 
 
 def is_recorded(value: Any) -> bool:
-    """True of a PyTorch tensor whose derivative is being recorded, in whatever way."""
+    """True for a PyTorch tensor whose derivative is being recorded, by any of PyTorch's mechanisms."""
     if not hasattr(value, "requires_grad"):
         return False
     import torch  # pyright: ignore[reportMissingImports]
@@ -32,17 +30,17 @@ def is_recorded(value: Any) -> bool:
 
 
 def gradients_shown() -> AbstractContextManager[Any]:
-    """Where tensors computed from those with a gradient have one, too, so that `refuse_recorded` finds them.
+    """Return a context in which tensors computed from those with a gradient have one, too, so that `refuse_recorded` finds them.
 
-    For the time in which somebody's function is traced: within PyTorch's own functions they would have none."""
+    It is used while a user's function is traced: within PyTorch's own functions gradients may be switched off."""
     torch: Any = sys.modules.get("torch")
     return torch.enable_grad() if torch else nullcontext()
 
 
 def refuse_recorded(name: str, value: Any) -> None:
-    """Refuse a tensor, or a list with one, where its number would become a constant and its gradient be lost.
+    """Refuse a tensor with a gradient, or a list with one, where it would become a constant and its gradient be lost.
 
-    Whether gradients are recorded just now is not asked: what is compiled is kept, and used when they are.
+    It is refused even if gradients are not recorded at present: compiled code is kept, and may be used when they are.
 
     Raises:
         InputError: there is one.
@@ -56,8 +54,8 @@ def refuse_recorded(name: str, value: Any) -> None:
 
 
 def real_array(name: str, value: object) -> np.ndarray:
-    """Real numbers, finite or not, as an array of float64 of its own; masked ones are NaN. Raises InputError: something else than
-    real numbers, or a tensor with a gradient."""
+    """Return real numbers, finite or not, as a new array of float64; masked ones are NaN. Raises InputError: not real numbers, or a
+    tensor with a gradient."""
     refuse_recorded(name, value)
     try:
         array = np.asarray(np.ma.filled(np.ma.asarray(value, dtype=None), np.nan) if np.ma.isMaskedArray(value) else value)
@@ -69,7 +67,7 @@ def real_array(name: str, value: object) -> np.ndarray:
 
 
 def shape_of(name: str, value: Any) -> tuple[int, ...]:
-    """The shape of an array, or of lists that would be one. Raises InputError: rows of different lengths."""
+    """Return the shape of an array, or of lists that would make one. Raises InputError: rows of different lengths."""
     try:
         return np.shape(value)
     except ValueError as error:
@@ -77,8 +75,7 @@ def shape_of(name: str, value: Any) -> tuple[int, ...]:
 
 
 def finite_array(name: str, value: object, *, infinite: bool = False) -> np.ndarray:
-    """Real, finite numbers as an array of float64. `infinite`: whether infinities may be among them. Raises InputError: something
-    else."""
+    """Return real, finite numbers as an array of float64. `infinite`: permit infinities. Raises InputError: anything else."""
     array = real_array(name, value)
     if not (~np.isnan(array) if infinite else np.isfinite(array)).all():
         raise InputError(f"{name}={as_written(value)} has a value that is not {'a number' if infinite else 'finite'}: give numbers")
@@ -86,7 +83,7 @@ def finite_array(name: str, value: object, *, infinite: bool = False) -> np.ndar
 
 
 def finite_number(name: str, value: object) -> float:
-    """A real number. Raises InputError: it is none, or not finite."""
+    """Return a real number. Raises InputError: not a real number, or not finite."""
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
     try:
@@ -99,7 +96,7 @@ def finite_number(name: str, value: object) -> float:
 
 
 def positive_number(name: str, value: object) -> float:
-    """A real number above zero. Raises InputError: it is none, or not positive and finite."""
+    """Return a real number above zero. Raises InputError: not a real number, or not positive and finite."""
     try:
         found = finite_number(name, value)
     except InputError:
@@ -110,14 +107,14 @@ def positive_number(name: str, value: object) -> float:
 
 
 def whole_number(name: str, value: Any, least: int = 1) -> int:
-    """A whole number from `least` on. Raises InputError: it is none."""
+    """Return a whole number, at least `least`. Raises InputError: anything else."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
         raise InputError(f"{name}={as_written(value)} is not a whole number from {least} on")
     return int(value)
 
 
 def flag(name: str, value: Any) -> bool:
-    """True or False. Raises InputError: it is neither."""
+    """Return True or False. Raises InputError: anything else."""
     if value is True or value is False:
         return value
     if not isinstance(value, int | np.bool_) or value not in (0, 1):
@@ -126,7 +123,7 @@ def flag(name: str, value: Any) -> bool:
 
 
 def word(name: str, value: object, choices: Collection[str]) -> str:
-    """One of some words. Raises InputError: none of them."""
+    """Return one of some words. Raises InputError: anything else."""
     if not isinstance(value, str) or value not in choices:
         hint = near_matches(value, choices) if isinstance(value, str) else "give one of them"
         raise InputError(f"{name}={as_written(value)} is not one of {', '.join(map(repr, choices))}: {hint}")
@@ -134,7 +131,7 @@ def word(name: str, value: object, choices: Collection[str]) -> str:
 
 
 def mapping(name: str, value: Any) -> Mapping[Any, Any]:
-    """A dictionary, or None for an empty one. Raises InputError: something else."""
+    """Return a dictionary, an empty one for None. Raises InputError: anything else."""
     if value is None:
         return {}
     if not isinstance(value, Mapping):
@@ -143,7 +140,7 @@ def mapping(name: str, value: Any) -> Mapping[Any, Any]:
 
 
 def names(name: str, value: Any) -> tuple[str, ...]:
-    """One name, or several. Raises InputError: something else."""
+    """Return one name, or several, as a tuple. Raises InputError: anything else."""
     several = (value,) if isinstance(value, str) else value
     if not isinstance(several, Sequence) or not all(isinstance(one, str) for one in several):
         raise InputError(f"{name}={as_written(value)} is not a list of names")
@@ -151,7 +148,7 @@ def names(name: str, value: Any) -> tuple[str, ...]:
 
 
 def random_numbers(seed: Any) -> np.random.Generator:
-    """A generator, given as such or by a whole number. Raises InputError: neither."""
+    """Return a generator of random numbers, given as such or by a seed. Raises InputError: neither."""
     try:
         return np.random.default_rng(seed)
     except (TypeError, ValueError) as error:
@@ -159,7 +156,7 @@ def random_numbers(seed: Any) -> np.random.Generator:
 
 
 def file_path(name: str, value: object) -> Path:
-    """A path that can be one. Raises InputError: not a path, or one with a NUL character."""
+    """Return a valid path, with `~` expanded. Raises InputError: not a path, or one with a NUL character."""
     if not isinstance(value, str | os.PathLike) or not isinstance(os.fspath(value), str) or "\0" in os.fspath(value):
         raise InputError(f"{name}={as_written(value)} is not a path: give the name of a file as text")
     return Path(os.path.expanduser(value))

@@ -1,5 +1,5 @@
-"""Files that the package carries besides Python: a style sheet; the explorer's script and the maths font, built from `web/` when
-qddot is installed."""
+"""Files of the package other than Python: a style sheet; the explorer's script and the maths font, built from `web/` when qddot is
+installed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FONT = "qddot math"
 
 
 def asset(name: str) -> bytes:
-    """The content of one built file. Raises NoAssetError: this installation was made where it could not be built."""
+    """Return the content of a built file. Raises NoAssetError: it could not be built when qddot was installed."""
     found = files("qddot").joinpath("_web", name)
     if not found.is_file():
         raise NoAssetError(
@@ -27,7 +27,7 @@ def asset(name: str) -> bytes:
 
 @cache
 def math_font_css() -> str:
-    """A `@font-face` rule with the maths font in it, for pages that stand alone; empty where the installation has no font."""
+    """Return a `@font-face` rule with the maths font, for self-contained pages; empty if the installation has no font."""
     try:
         data = base64.b64encode(asset("math.woff2")).decode()
     except NoAssetError:
@@ -37,5 +37,5 @@ def math_font_css() -> str:
 
 @cache
 def style_sheet() -> str:
-    """The look that derivations, reports and documentation share, as CSS: `look.css`."""
+    """Return the CSS that derivations, reports and documentation share: `look.css`."""
     return files("qddot").joinpath("look.css").read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Matrices and vectors of a batch of states (..., n, m): without NumPy's rules for what is a vector."""
+"""Products and solutions of matrices (..., n, m) and vectors (..., n), state by state."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import numpy as np
 
 
 def T(A: np.ndarray) -> np.ndarray:
-    """`A^T`, state by state; of tensors, too."""
+    """Return `A^T`, state by state; also of tensors."""
     return A.swapaxes(-1, -2)
 
 
 def times(A: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """`A x`, state by state; of tensors, too."""
+    """Return `A x`, state by state; also of tensors."""
     return (A @ x[..., None])[..., 0]
 
 
 def solve(A: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """`A^-1 b`, state by state."""
+    """Return `A^-1 b`, state by state."""
     return np.linalg.solve(A, b[..., None])[..., 0]

@@ -1,4 +1,4 @@
-"""How an object shows itself: one description, set as a card in a notebook and by `rich` in a terminal.
+"""Cards: one description of an object, shown as HTML in a notebook and by `rich` in a terminal.
 
 Names are text and never markup.
 """
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from rich.console import Group
 
 ROWS = 60
-"""Of a table in a notebook; what is beyond is counted."""
+"""Most rows of a table in a notebook; the others are only counted."""
 
 
 class Formula(str):
-    """A cell's text as a terminal shows it; `html` is what a notebook shows instead, made by our own printers.
+    """A cell's text as a terminal shows it; `html`, made by qddot's own printers, is shown in a notebook instead.
 
     >>> Formula("q1**2", "<math>...</math>").upper()
     'Q1**2'
@@ -34,7 +34,7 @@ class Formula(str):
 
 
 class Table(NamedTuple):
-    """Cells of text. `doubtful` rows are marked."""
+    """A table of texts; the rows with indices in `doubtful` are marked."""
 
     head: Sequence[str]
     rows: Sequence[Sequence[str]]
@@ -43,7 +43,7 @@ class Table(NamedTuple):
 
 
 class Card(NamedTuple):
-    """`side` is a drawing (an `<svg>` element) that only a notebook shows."""
+    """Title, notes and tables; `side` is a drawing (an `<svg>` element) that only a notebook shows."""
 
     title: str
     notes: Sequence[str] = ()
@@ -65,14 +65,14 @@ class Card(NamedTuple):
 
 
 def fragment(inside: str, *, has_math: bool = False) -> str:
-    """A part of somebody else's page, with the look of ours."""
+    """Return HTML for a part of another page, with qddot's style."""
     font = math_font_css() if has_math else ""
     return f'<div class="qddot card"><style>{font}{style_sheet()}</style>{UNTRUSTED if has_math else ""}{inside}</div>'
 
 
 def framed(document: str, *, height: int, width: str = "100%", allowed: str = "") -> str:
-    """A page in a frame of a notebook: it keeps its own rules, and can reach nothing of the notebook. `height`, `width`: px, or a
-    share for the width; `allowed`: what the frame's sandbox allows."""
+    """Return a page in a frame of a notebook, where it keeps its own rules and cannot reach the notebook. `height`, `width`: px, or
+    percent for the width; `allowed`: permissions of the frame's sandbox."""
     frame = f'width="{width}" height="{height}" style="border:0;max-width:100%" srcdoc="{escape(document)}"'
     return f'{UNTRUSTED}<iframe sandbox="{allowed}" allow="clipboard-write" {frame}></iframe>'
 
@@ -81,11 +81,11 @@ UNTRUSTED = (
     "<style>.qddot-untrusted{display:none}</style>"
     '<p class="qddot-untrusted">Not shown in a notebook that is not trusted: run this cell, or choose File, Trust Notebook.</p>'
 )
-"""Jupyter takes frames, formulas and styles out of notebooks that somebody else has run: then, without the style, this is seen."""
+"""A note that shows only if Jupyter has removed frames, formulas and styles, as it does in notebooks that somebody else has run."""
 
 
 def html_table(table: Table, most: int | None = ROWS) -> str:
-    """A table as HTML; rows beyond `most` are counted only."""
+    """Return a table as HTML; rows beyond `most` are only counted."""
     caption = f"<caption>{escape(table.caption)}</caption>" if table.caption else ""
     head = "".join(f"<th>{escape(cell)}</th>" for cell in table.head)
     body = ""
@@ -99,8 +99,8 @@ def html_table(table: Table, most: int | None = ROWS) -> str:
 
 
 def rich_table(table: Table) -> Any:
-    """The table of `rich`, of which names and numbers are never cut: only its widest column is wrapped, between words, and where
-    that is not enough, each row becomes a paragraph."""
+    """Return a table for `rich` whose names and numbers are never cut: only the widest column is wrapped, between words; if that is
+    not enough, each row becomes a paragraph."""
     from rich import box
     from rich import table as rich
     from rich.text import Text

@@ -1,7 +1,8 @@
-"""Tasks on a Dask cluster: results come in order, and a bounded number of tasks is on the way.
+"""Tasks on a Dask cluster: results come in order, and the number of submitted tasks is bounded.
 
-A task is a pure function of what it is handed: if its worker dies, the scheduler gives it to another, and nothing is lost. After a
-few dead workers the scheduler blames the task and gives it up; where workers die at random, it is innocent, and handed out again.
+A task is a pure function of its arguments: if its worker dies, the scheduler gives it to another worker, and nothing is lost. After
+a few dead workers the scheduler blames the task and gives it up. Since workers may die for other reasons, the task is submitted
+again.
 """
 
 from __future__ import annotations
@@ -15,14 +16,17 @@ from typing import Any
 from qddot.errors import DeviceError, InputError, missing_extra
 
 CONNECT = 5  # s to wait for a scheduler
-AHEAD = 8  # tasks handed out for each worker: the rest stays where it is
-ROUNDS = 8  # times that a task is handed out, each until the scheduler gives it up, by default after four workers
+AHEAD = 8  # tasks submitted per worker; the others wait
+ROUNDS = 8  # times that a task is submitted, each until the scheduler gives it up, by default after four workers
 
 
 def in_cluster(function: Callable, tasks: Iterable[tuple], address: Any) -> Iterator[Any]:
-    """`function(*task)` of each task, computed by the workers. `address`: of a scheduler, or a `distributed.Client`; None: a
-    cluster on this machine, for the time of the call. Raises MissingExtraError: without the extra `dist`; InputError: nobody
-    answers at the address, or workers do not start; DeviceError: workers died with a task as often as it was handed out."""
+    """Yield `function(*task)` for each task, computed by the workers.
+
+    `address`: of a scheduler, or a `distributed.Client`; None: a cluster on this machine, for the time of the call. Raises
+    MissingExtraError: the extra `dist` is not installed; InputError: no scheduler answers at the address, or workers do not start;
+    DeviceError: workers died each time that a task was submitted.
+    """
     try:
         from distributed import Client, LocalCluster
     except ImportError:
@@ -48,14 +52,14 @@ def in_cluster(function: Callable, tasks: Iterable[tuple], address: Any) -> Iter
 
 
 class Handed:
-    """A task on its way, that outlives its workers."""
+    """A submitted task, which is submitted again if its workers die."""
 
     def __init__(self, client: Any, function: Callable, task: tuple) -> None:
         self.submit = lambda: client.submit(function, *task, pure=False)
         self.future = self.submit()
 
     def result(self) -> Any:
-        """Wait for the result; hand the task out again where the scheduler gave it up."""
+        """Wait for the result; submit the task again if the scheduler gave it up."""
         from distributed import KilledWorker
 
         for turn in count(1):
@@ -70,7 +74,7 @@ class Handed:
 
 
 def window(futures: Iterator[Any], ahead: int) -> Iterator[Any]:
-    """Results in order, with a bounded number of tasks on the way."""
+    """Yield results in order, with at most `ahead` tasks submitted at a time."""
     waiting: deque[Any] = deque()
     for future in futures:
         waiting.append(future)
@@ -82,7 +86,7 @@ def window(futures: Iterator[Any], ahead: int) -> Iterator[Any]:
 
 @cache
 def seat() -> int:
-    """Within a task: this worker's number among the workers of its machine, from 0."""
+    """Return this worker's number among the workers of its machine, from 0; to be called within a task."""
     from distributed import get_client, get_worker
 
     me, workers = get_worker().address, get_client().scheduler_info(n_workers=-1)["workers"]

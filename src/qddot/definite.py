@@ -1,4 +1,4 @@
-"""Is the mass matrix one? For descriptions with inertias no real body has."""
+"""Check that the mass matrix is positive definite, for descriptions with inertias that no real body has."""
 
 from __future__ import annotations
 

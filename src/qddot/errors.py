@@ -1,4 +1,4 @@
-"""Errors and warnings, worded so that the reader can fix it.
+"""Errors and warnings, worded so that the reader can correct the cause.
 
 Every error about a description names the place (`panda.urdf:212`), the element, the value, the rule and the fix.
 """
@@ -23,12 +23,12 @@ class QddotError(Exception):
     """
 
     def __reduce__(self) -> tuple:
-        """Pickled as what it says and holds, whatever it was made from: pools of processes hand errors on."""
+        """Pickle the message and the attributes, whatever the arguments of `__init__` were: process pools pass errors on."""
         return rebuilt, (type(self), self.args, self.__dict__)
 
 
 def rebuilt(kind: type[QddotError], args: tuple, attributes: dict[str, object]) -> QddotError:
-    """An error that was pickled.
+    """Rebuild an error that was pickled.
 
     >>> import pickle
     >>> str(pickle.loads(pickle.dumps(qddot.ModelValueError("no number", fix="give one"))))
@@ -44,11 +44,11 @@ class ModelError(QddotError, ValueError):
 
     Attributes:
         place: file, line and column, as far as known.
-        element: what is wrong, for example `joint 'elbow' > limit`.
+        element: the part that is wrong, for example `joint 'elbow' > limit`.
         attribute: the attribute or key, for example `lower`.
         text: its value as written.
-        fix: what to do about it, with which the message ends.
-        others: what else is wrong with the same description, as far as it could be looked at; 19 at most.
+        fix: how to correct it, the end of the message.
+        others: further errors of the same description, as far as it could be checked; 19 at most.
 
     >>> try:
     ...     qddot.load_string('{"bodies": [{"name": "rod", "type": "revolut"}]}')
@@ -93,7 +93,7 @@ class ModelSyntaxError(ModelError):
 
 
 class ModelFormatError(ModelError):
-    """The file is well-formed but not a robot description we know.
+    """The file is well-formed but not a known robot description.
 
     >>> qddot.load_string("<html></html>")
     Traceback (most recent call last):
@@ -141,7 +141,7 @@ class ModelReferenceError(ModelError):
 
 
 class ModelSecurityError(ModelError):
-    """The description asks for something no description may ask for (entities, absolute paths, code).
+    """The description asks for something that is not permitted (entities, absolute paths, code).
 
     >>> qddot.load_string('<!DOCTYPE r [<!ENTITY a "b">]><robot name="r"/>', format="urdf")
     Traceback (most recent call last):
@@ -165,7 +165,7 @@ class ModelLimitError(ModelError):
 
 
 class UnboundSymbolError(QddotError, ValueError):
-    """A number is wanted, but the model still holds symbols.
+    """A number is needed, but the model still holds symbols.
 
     >>> qddot.load("two_link", symbolic=True).mass_matrix([0, 0])
     Traceback (most recent call last):
@@ -175,7 +175,7 @@ class UnboundSymbolError(QddotError, ValueError):
 
 
 class InputError(QddotError, ValueError):
-    """An array handed to a method has the wrong shape, type or value.
+    """An argument of a function or method has the wrong shape, type or value.
 
     >>> qddot.load("two_link").mass_matrix([0, 0, 0])
     Traceback (most recent call last):
@@ -209,12 +209,12 @@ class SingularityError(QddotError, ArithmeticError):
 
 
 class IntegrationError(QddotError, ArithmeticError):
-    """A simulation that cannot go on: it diverges, or its step size vanishes.
+    """A simulation cannot go on: it diverges, or its step size vanishes.
 
     Attributes:
-        time: s, where it still went well.
-        step: the number of the step that did not.
-        joint: where.
+        time: s, the last time at which the motion was valid.
+        step: the number of the step that failed.
+        joint: the joint at which it failed.
 
     >>> runaway = qddot.Builder("cart").body("cart", joint="prismatic", mass=1).robot()
     >>> runaway.simulate([0.0], t=10.0, step=0.1, torque=lambda t, q, qd: 1e9 * (1 + abs(qd)) ** 3)
@@ -239,7 +239,7 @@ class ConvergenceError(QddotError, ArithmeticError):
 
 
 class MissingExtraError(QddotError, ImportError):
-    """An optional package is needed for this and is not installed.
+    """An optional package that is needed is not installed.
 
     >>> issubclass(qddot.MissingExtraError, ImportError)  # what guards an import guards this, too
     True
@@ -247,7 +247,7 @@ class MissingExtraError(QddotError, ImportError):
 
 
 class DeviceError(QddotError, RuntimeError):
-    """A GPU that is not there, cannot run the code, or reports a failure; workers of a cluster that die again and again.
+    """A GPU is missing, cannot run the code, or reports a failure; or the workers of a cluster die again and again.
 
     >>> issubclass(qddot.errors.DeviceError, RuntimeError)
     True
@@ -255,7 +255,7 @@ class DeviceError(QddotError, RuntimeError):
 
 
 class MissingProgramError(QddotError, RuntimeError):
-    """A program besides Python is needed for this and is not installed.
+    """A program other than Python that is needed is not installed.
 
     >>> issubclass(qddot.errors.MissingProgramError, RuntimeError)
     True
@@ -263,7 +263,7 @@ class MissingProgramError(QddotError, RuntimeError):
 
 
 class NoAssetError(QddotError, RuntimeError):
-    """This installation lacks a file that is built, and not part of the source.
+    """This installation lacks a file that is built, not part of the source.
 
     >>> issubclass(qddot.errors.NoAssetError, qddot.QddotError)
     True
@@ -283,7 +283,7 @@ class ModelWarning(UserWarning):
 
 
 class InputWarning(UserWarning):
-    """An array that is legal but probably not meant.
+    """An argument is legal but probably not meant.
 
     >>> import warnings
     >>> with warnings.catch_warnings(record=True) as caught:
@@ -303,7 +303,7 @@ class SpeedWarning(UserWarning):
 
 
 class RankWarning(UserWarning):
-    """Some constraints follow from the others, so the force of each is not determined.
+    """Some constraints depend on the others, so the force of each is not determined.
 
     >>> import warnings
     >>> robot = qddot.load("two_link")
@@ -318,7 +318,7 @@ class RankWarning(UserWarning):
 
 
 def as_written(value: object) -> str:
-    """A value as Python writes it, cut to 80 characters: what an error says of it, whatever it is.
+    """Return any value as Python writes it, cut to 80 characters, for an error message.
 
     >>> from qddot.errors import as_written
     >>> as_written([1.5, "two"]), as_written(10**5000)
@@ -331,7 +331,7 @@ def as_written(value: object) -> str:
 
 
 def first_few(words: Iterable[str], most: int = 6) -> str:
-    """`a, b and 3 more`: the first of some words, and how many follow.
+    """Return the first of some words and the number of the others: `a, b and 3 more`.
 
     >>> from qddot.errors import first_few
     >>> first_few("abc", 2)
@@ -344,7 +344,7 @@ def first_few(words: Iterable[str], most: int = 6) -> str:
 def describe(
     rule: str, place: Place | None = None, element: str = "", attribute: str = "", text: str | None = None, fix: str = ""
 ) -> str:
-    """One sentence: place, element, attribute and value, rule, fix."""
+    """Return a message of one sentence: place, element, attribute and value, rule, fix."""
     subject = element
     if attribute:
         subject += f" {attribute}" if subject else attribute
@@ -356,7 +356,7 @@ def describe(
 
 
 def near_matches(name: str, known: Iterable[str]) -> str:
-    """`did you mean 'tool0'?`, or the names there are, for the end of an error message."""
+    """Return `did you mean 'tool0'?`, or the known names, for the end of an error message."""
     names = list(known)
     plain = name.lower()
     within = [
@@ -372,17 +372,17 @@ def near_matches(name: str, known: Iterable[str]) -> str:
 
 
 def unknown_name(kind: str, name: object, known: Iterable[str]) -> UnknownNameError:
-    """The error for a misspelt name of a frame, joint or robot."""
+    """Return the error for a misspelt name of a frame, joint or robot."""
     return UnknownNameError(f"no {kind} {name!r}: {near_matches(str(name), known)}")
 
 
 def missing_extra(package: str, extra: str, purpose: str) -> MissingExtraError:
-    """The error for an optional package that is not installed."""
+    """Return the error for an optional package that is not installed."""
     return MissingExtraError(f"{purpose} needs the package {package!r}: pip install 'qddot[{extra}]'")
 
 
 def stacklevel_outside() -> int:
-    """The `stacklevel` for `warnings.warn` that points at the first caller outside qddot."""
+    """Return the `stacklevel` for `warnings.warn` that points at the first caller outside qddot."""
     level, frame = 1, sys._getframe(1)
     while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in ("qddot", "functools"):  # cached properties
         frame, level = frame.f_back, level + 1

@@ -1,4 +1,4 @@
-"""How files are opened, how much of them is read, and how they are written: regular files only, no more than a limit, whole."""
+"""Reading and writing of files: only regular files are read, up to a size limit, and a file is written whole or not at all."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ KINDS = {
 
 
 class NotAFileError(OSError):
-    """A FIFO, a device or a directory: to read it may take for ever."""
+    """A FIFO, a device or a directory, which might never end."""
 
 
 class TooLargeError(OSError):
-    """A file beyond a limit; the message says how to raise it."""
+    """A file beyond a limit; the message says how to raise the limit."""
 
 
 class Limit:
-    """A number that protects a reader, unless an environment variable gives another. `variable`: its name; `default`: where it is
-    not set, or no positive whole number."""
+    """A limit that protects a reader, and that an environment variable may change. `variable`: its name; `default`: the limit if it
+    is not set to a positive whole number."""
 
     def __init__(self, variable: str, default: int) -> None:
         self.variable, self.default = variable, default
@@ -38,36 +38,35 @@ class Limit:
         return int(text) if text.isdecimal() and int(text) > 0 else self.default
 
     def over(self, what: str, found: int) -> str:
-        """The rule, for an error message; empty if the limit is kept."""
+        """Return the rule that is broken, for an error message; empty if the limit is kept."""
         most = self.value
         return f"{what} {found} is over the limit of {most} (raise it by the environment variable {self.variable})" * (found > most)
 
 
 DESCRIPTION_BYTES = Limit("QDDOT_MAX_DESCRIPTION_BYTES", 64 * 2**20)
-"""Of an XML file."""
+"""Size of an XML file."""
 
 DOCUMENT_BYTES = Limit("QDDOT_MAX_DOCUMENT_BYTES", 4 * 2**20)
-"""Of a TOML, JSON or YAML file, whose every value knows its place."""
+"""Size of a TOML, JSON or YAML file; it takes more memory, since each value keeps its place."""
 
 LOG_BYTES = Limit("QDDOT_MAX_LOG_BYTES", 2 * 2**30)
-"""Of what a recording unpacks to in memory."""
+"""Unpacked size of a recording in memory."""
 
 LOG_COLUMNS = Limit("QDDOT_MAX_LOG_COLUMNS", 10_000)
 
 LOG_LINE = Limit("QDDOT_MAX_LOG_LINE", 10**6)
-"""Characters of a line of text in a recording."""
+"""Length of a line of text in a recording, in characters."""
 
 
 def refuse_irregular(path: str | os.PathLike[str] | int) -> None:
-    """Refuse what is no regular file, by its path or handle: for libraries that open it by themselves. Raises NotAFileError: not a
-    regular file."""
+    """Refuse a path or handle that is not a regular file, before a library opens it. Raises NotAFileError: not a regular file."""
     mode = os.stat(path).st_mode
     if not stat.S_ISREG(mode):
         raise NotAFileError(f"it is {KINDS.get(stat.S_IFMT(mode), 'something else')} and not a file")
 
 
 def open_regular(path: str | os.PathLike[str], flags: int = 0) -> BinaryIO:
-    """A file, opened for reading; never waits, as opening a FIFO would. Raises NotAFileError: not a regular file."""
+    """Open a file for reading, without waiting, as opening a FIFO would. Raises NotAFileError: not a regular file."""
     never_wait = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
     handle = os.open(path, os.O_RDONLY | never_wait | flags)
     try:
@@ -79,22 +78,22 @@ def open_regular(path: str | os.PathLike[str], flags: int = 0) -> BinaryIO:
 
 
 def read_whole(path: str | Path, limit: Limit) -> bytes:
-    """The content of a regular file. Raises NotAFileError: not a regular file; TooLargeError: over the limit; OSError: it cannot be
-    read."""
+    """Return the content of a regular file. Raises NotAFileError: not a regular file; TooLargeError: over the limit; OSError: it
+    cannot be read."""
     with open_regular(path) as file:
         size = os.fstat(file.fileno()).st_size
-        data = file.read(min(size, limit.value) + 1)  # a buffer of this size is made: not one of the limit's
+        data = file.read(min(size, limit.value) + 1)  # `read` makes a buffer of this size, so it is not always the limit's
         if rule := limit.over("file size", max(len(data), size)):
             raise TooLargeError(rule)
     return data
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write a file under another name first, and put it in its place when it is complete. Raises OSError: the file cannot be
-    written; it names the path given."""
+    """Write a file under another name first, and rename it when it is complete. Raises OSError: the file cannot be written; the
+    error names the path given."""
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
-    import secrets  # only now: it brings hashes and random numbers
+    import secrets  # imported only here, since it imports hashes and random numbers
 
     draft = path.with_name(f".{path.name[:100]}.{secrets.token_hex(4)}")
     try:
@@ -104,6 +103,6 @@ def write_whole(path: Path, content: bytes) -> None:
     except OSError as error:
         if error.errno is None:
             raise
-        raise OSError(error.errno, error.strerror, str(path)) from None  # not the draft's name
+        raise OSError(error.errno, error.strerror, str(path)) from None  # with this name, not the draft's
     finally:
         draft.unlink(missing_ok=True)

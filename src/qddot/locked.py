@@ -1,4 +1,4 @@
-"""A robot some of whose joints no longer move: a closed gripper, a parked axis."""
+"""Robots with some joints locked, such as a closed gripper or a parked axis."""
 
 from __future__ import annotations
 
@@ -20,10 +20,12 @@ from qddot.model.model import Model
 
 
 def locked(model: Model, positions: Mapping[str, ArrayLike]) -> Model:
-    """The model with joints fixed at these positions, and those that follow them with them; links and frames stay. Raises
-    InputError: joints without positions; UnknownNameError: no such joint with coordinates of its own; ModelValueError: no position
-    of the joint; or something else depends on it; UnboundSymbolError: the model still holds symbols, and the pose of a fixed joint
-    is made of numbers."""
+    """Return the model with joints fixed at these positions, together with those that follow them; links and frames stay.
+
+    Raises InputError: joints without positions; UnknownNameError: no such joint with coordinates of its own; ModelValueError: not a
+    position of the joint, or something else depends on it; UnboundSymbolError: the model still holds symbols, and the pose of a
+    fixed joint needs numbers.
+    """
     if not isinstance(positions, Mapping):
         raise InputError(f"{positions!r}: joints are locked at positions, {{name: position}}")
     own = {c.name: c for c in model.mechanism.coordinates if not c.name.endswith(".motor")}
@@ -47,7 +49,7 @@ def locked(model: Model, positions: Mapping[str, ArrayLike]) -> Model:
 
 
 def position(joint: Coordinates, value: ArrayLike) -> np.ndarray:
-    """The coordinates of one joint. Beyond its limits they are kept and reported."""
+    """Return the coordinates of one joint, checked; positions beyond its limits are kept with a warning."""
     refuse_recorded(f"the position of joint {joint.name!r}", value)
     where: dict[str, Any] = {"element": f"joint {joint.name!r}", "text": str(value)}
     try:

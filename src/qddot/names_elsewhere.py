@@ -1,6 +1,4 @@
-"""Names in other libraries of the methods of a robot and the functions of qddot, for the error that somebody meets who
-knows them.
-"""
+"""Names that other libraries use for methods of a robot and functions of qddot, for the error that a user of these names sees."""
 
 from __future__ import annotations
 
@@ -182,7 +180,7 @@ ROBOT = {
         "display": "explore()",
     },
 }
-"""Library -> its name -> how it is called here, on a robot."""
+"""Library -> its name -> the name here, of a method of a robot."""
 
 PACKAGE = {
     "MATLAB": {"importrobot": "load(path)", "loadrobot": "load(name)", "rigidBodyTree": "Builder(), load or from_dh"},
@@ -208,11 +206,11 @@ PACKAGE = {
         "simulate": "load(path).simulate(q0, t=5.0)",
     },
 }
-"""The same of functions and classes of qddot itself."""
+"""Library -> its name -> the name here, of a function or class of qddot."""
 
 
 def no_such_name(name: str, owner: str, known: Iterable[str]) -> AttributeError:
-    """The error for an attribute that a robot, or qddot, does not have. `owner`: `"Robot"` or `"qddot"`; `known`: its
+    """Return the error for an attribute that a robot, or qddot, does not have. `owner`: `"Robot"` or `"qddot"`; `known`: its
     attributes."""
     tables: Mapping[str, Mapping[str, str]] = ROBOT if owner == "Robot" else PACKAGE
     for library, names in tables.items():

@@ -1,4 +1,4 @@
-"""Place of something in a description: file, line and column, for messages."""
+"""Places in a description: file, line and column, for messages."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class Place(NamedTuple):
-    """Where in a description something stands.
+    """The place of a part of a description.
 
     >>> from qddot.place import Place
     >>> place = Place("arm.urdf", 12, 5)
@@ -27,12 +27,12 @@ class Place(NamedTuple):
         return ":".join(parts)
 
     def of(self, key: str) -> Place:
-        """Where a part of what stands here is, as far as that is known."""
+        """Return the place of a part, by its key; this place if that is not known."""
         return self
 
 
 class TablePlace(Place):
-    """Where a table or element stands that has parts with places of their own.
+    """The place of a table or element whose parts have places of their own.
 
     >>> joint = qddot.load("panda").model.joints[0].place
     >>> joint.of("limits").line > joint.line
@@ -54,7 +54,7 @@ class TablePlace(Place):
 
 
 def place_of(place: Place | None, key: str) -> Place | None:
-    """Where a part of what stands at a place is; the place itself where that is not known.
+    """Return the place of a part, by its key; the place itself if that is not known.
 
     >>> from qddot.place import place_of
     >>> place_of(None, "limits") is None  # a robot that comes from no file

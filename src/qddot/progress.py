@@ -1,4 +1,4 @@
-"""A bar for what takes long."""
+"""A progress bar for long work."""
 
 from __future__ import annotations
 
@@ -14,17 +14,18 @@ PATIENCE = 1.0
 
 
 def is_terminal(stream: Any) -> bool:
-    """Whether somebody may be looking: a process can also be without the stream, or it is closed."""
+    """True for a terminal, where somebody may be looking; a process may also have no such stream, or a closed one."""
     return stream is not None and not stream.closed and stream.isatty()
 
 
 def shown(items: Iterator[T], words: str, total: float | None, done: Callable[[T], float], progress: bool | None) -> Iterator[T]:
-    """Yield the items; if they take long, with a bar on stderr.
+    """Yield the items; if they take long, show a bar on stderr.
 
     Args:
-        words: what is being done.
-        total, done: of the work, None if nobody knows; and how much of it is done with an item.
-        progress: None: only where stderr is a terminal.
+        words: a description of the work.
+        total: amount of the work, None if it is not known.
+        done: returns the amount that is done with an item.
+        progress: True, False, or None for a bar only if stderr is a terminal.
     """
     if progress is False or (progress is None and not is_terminal(sys.stderr)):
         yield from items

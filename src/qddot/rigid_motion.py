@@ -23,10 +23,10 @@ __all__ = [
 ]  # fmt: skip
 
 SMALL = 1e-4
-"""rad: below it the quotients of sine and cosine are taken from their series, whose next terms are below 1e-17 there."""
+"""rad: below it quotients of sine and cosine are taken from their series, whose next terms are below 1e-17 there."""
 
 ORTHOGONAL = 1e-6
-"""How far `R^T R` may be from the identity, largest entry, for R to be taken as a rotation."""
+"""R is accepted as a rotation if the entries of `R^T R` differ from those of the identity by at most this."""
 
 
 def skew(v: ArrayLike) -> np.ndarray:
@@ -62,10 +62,10 @@ def exp_rotation(w: ArrayLike) -> np.ndarray:
 def log_rotation(R: ArrayLike) -> np.ndarray:
     """Return the rotation vector w (..., 3), at most pi rad long, with `exp_rotation(w) = R` for rotations R (..., 3, 3).
 
-    Half a turn has two logarithms; the one whose last component other than zero is positive is returned.
+    Half a turn has two logarithms; the one whose last nonzero component is positive is returned.
 
     Raises:
-        InputError: R is no rotation.
+        InputError: R is not a rotation.
 
     >>> from qddot.rigid_motion import exp_rotation, log_rotation
     >>> log_rotation(exp_rotation([0.1, 0.2, 0.3])).round(9)
@@ -75,7 +75,7 @@ def log_rotation(R: ArrayLike) -> np.ndarray:
     turn = axial(R)  # sin(angle) times the axis
     sine, cosine = np.linalg.norm(turn, axis=-1), (np.trace(R, axis1=-2, axis2=-1) - 1) / 2
     angle = np.arctan2(sine, cosine)
-    # Far from half a turn the antisymmetric part has all digits; close to it the symmetric part, (1 - cos) n n^T + cos 1, has them.
+    # The antisymmetric part is accurate far from half a turn; near it the symmetric part, (1 - cos) n n^T + cos 1, is.
     with np.errstate(divide="ignore", invalid="ignore"):
         scale = np.where(sine > SMALL**2, angle / sine, 1.0)
     w = turn * scale[..., None]
@@ -90,7 +90,7 @@ def exp(twist: ArrayLike, angle: ArrayLike = 1.0) -> np.ndarray:
 
     Args:
         twist: rad and m, or a screw axis (`screw`), per unit of `angle`.
-        angle: how far (...), rad, or m of a screw that only slides.
+        angle: of the motion (...), rad, or m for a screw that only slides.
 
     >>> from qddot.rigid_motion import exp
     >>> exp([0, 0, np.pi / 2, 0, -1, 0]).round(3) + 0  # a quarter turn about the axis through (1, 0, 0)
@@ -114,7 +114,7 @@ def log(T: ArrayLike) -> np.ndarray:
     """Return the twist (..., 6), angular part first, with `exp(twist) = T` for rigid motions T (..., 4, 4).
 
     Raises:
-        InputError: T is no rigid motion.
+        InputError: T is not a rigid motion.
 
     >>> from qddot.rigid_motion import exp, log
     >>> log(exp([0, 0, 0.5, 1, 0, 0])).round(9) + 0
@@ -132,7 +132,7 @@ def log(T: ArrayLike) -> np.ndarray:
 
 
 def adjoint(T: ArrayLike) -> np.ndarray:
-    """Return `Ad_T` (..., 6, 6), which takes twists from the frame that T (..., 4, 4) places into the frame it is placed in.
+    """Return `Ad_T` (..., 6, 6), which converts twists from a frame to the frame in which it has the pose T (..., 4, 4).
 
     >>> from qddot.rigid_motion import adjoint, exp
     >>> adjoint(exp([0, 0, np.pi / 2, 0, 0, 0])).round(3)[2] + 0  # turning about z keeps z
@@ -212,9 +212,9 @@ def rotation_error(matrix: ArrayLike) -> np.ndarray | float:
 
 
 def coefficients(angle: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """`sin x / x`, `(1 - cos x) / x^2` and `(x - sin x) / x^3`, with all their digits near zero."""
+    """Return `sin x / x`, `(1 - cos x) / x^2` and `(x - sin x) / x^3`, accurate also near zero."""
     x2 = angle * angle
-    half = np.sinc(angle / (2 * np.pi))  # sin(x/2) / (x/2): no difference of nearly equal numbers
+    half = np.sinc(angle / (2 * np.pi))  # sin(x/2) / (x/2), to avoid the difference of nearly equal numbers
     a, b = np.sinc(angle / np.pi), half * half / 2
     with np.errstate(divide="ignore", invalid="ignore"):
         c = np.where(angle < 0.1, 1 / 6 - x2 / 120 + x2**2 / 5040 - x2**3 / 362880 + x2**4 / 39916800, (1 - a) / x2)
@@ -222,12 +222,12 @@ def coefficients(angle: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def axial(R: np.ndarray) -> np.ndarray:
-    """The vector whose cross product is the antisymmetric part of R."""
+    """Return the vector whose cross product is the antisymmetric part of R."""
     return np.stack([R[..., 2, 1] - R[..., 1, 2], R[..., 0, 2] - R[..., 2, 0], R[..., 1, 0] - R[..., 0, 1]], -1) / 2
 
 
 def near_half_turn(R: np.ndarray, turn: np.ndarray, angle: np.ndarray) -> np.ndarray:
-    """Rotation vectors of turns by more than 120 degrees, from the largest column of `n n^T`."""
+    """Return the rotation vectors of turns by more than 120 degrees, from the largest column of `n n^T`."""
     c = np.cos(angle)[..., None, None]
     N = ((R + np.swapaxes(R, -1, -2)) / 2 - c * np.eye(3)) / (1 - c)
     largest = np.argmax(np.diagonal(N, axis1=-2, axis2=-1), axis=-1)
@@ -246,7 +246,7 @@ def motion(R: np.ndarray, p: np.ndarray) -> np.ndarray:
 
 
 def numbers(name: str, value: ArrayLike, shape: tuple[int, ...]) -> np.ndarray:
-    """The argument as floats of this trailing shape, or an error that names it."""
+    """Return the argument as floats of this trailing shape. Raises InputError: another shape, or not numbers."""
     found = finite_array(name, value)
     if found.shape[-len(shape) :] != shape:
         raise InputError(f"{name}: the shape is {found.shape}; it ends in {shape} here")
@@ -254,7 +254,7 @@ def numbers(name: str, value: ArrayLike, shape: tuple[int, ...]) -> np.ndarray:
 
 
 def product(vectors: np.ndarray, factors: np.ndarray, name: str) -> np.ndarray:
-    """Vectors (..., n), each times a factor (...)."""
+    """Return vectors (..., n), each times a factor (...)."""
     try:
         return vectors * factors[..., None]
     except ValueError:
@@ -262,6 +262,7 @@ def product(vectors: np.ndarray, factors: np.ndarray, name: str) -> np.ndarray:
 
 
 def rotations(R: ArrayLike) -> np.ndarray:
+    """Return rotations (..., 3, 3), checked. Raises InputError: not rotations."""
     R = numbers("R", R, (3, 3))
     if np.any(np.abs(np.swapaxes(R, -1, -2) @ R - np.eye(3)) > ORTHOGONAL) or np.any(np.linalg.det(R) < 0):
         raise InputError("R: no rotation, R^T R is not the identity or det R is not 1; nearest_rotation makes it one")
@@ -269,6 +270,7 @@ def rotations(R: ArrayLike) -> np.ndarray:
 
 
 def motions(T: ArrayLike) -> np.ndarray:
+    """Return rigid motions (..., 4, 4), checked. Raises InputError: not rigid motions."""
     T = numbers("T", T, (4, 4))
     rotations(T[..., :3, :3])
     if np.any(T[..., 3, :] != [0, 0, 0, 1]):

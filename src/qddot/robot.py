@@ -1,4 +1,4 @@
-"""Robot: arrays in, arrays out, compiled kernels underneath."""
+"""The public class `Robot`: arrays in, arrays out, computed by compiled kernels."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def fast(method: Method) -> Method: ...
 @overload
 def fast(*, options: tuple[str, ...] = (), returns: type | None = None) -> Callable[[Method], Method]: ...
 def fast(method: Any = None, *, options: tuple[str, ...] = (), returns: type | None = None) -> Any:
-    """Mark a method which its first call shadows, in its robot, by a direct entry (see `Robot._shadow`, `qddot.compile.direct`).
+    """Mark a method that its first call replaces, in its robot, by a direct entry into the kernel (see `Robot._shadow`).
 
     Args:
         options: the names that may follow the arrays, in order.
@@ -99,8 +99,8 @@ SECOND_NAMES = {"rnea": "inverse_dynamics", "crba": "mass_matrix", "aba": "forwa
 
 
 def behind(robot: Robot, name: str, direct: Direct | None) -> Callable:
-    """The method behind a direct entry, which learns from what it is asked. Arrays of other libraries have direct ways of their
-    own."""
+    """Return the Python method on which a direct entry falls back; each call teaches the entry (`qddot.compile.direct`). Arrays of
+    other libraries have direct entries of their own."""
     method, guests, kernels = getattr(Robot, name), robot._guests, robot._evaluate.kernels
     ways = guests.direct.setdefault(name, {})
 
@@ -114,13 +114,13 @@ def behind(robot: Robot, name: str, direct: Direct | None) -> Callable:
             direct.learn_call(kernels, name, arguments, options)
         return result
 
-    call.guests = guests  # type: ignore[attr-defined]  # they own what the entry calls
+    call.guests = guests  # type: ignore[attr-defined]  # keeps alive what the entry calls
     return call
 
 
 @cache
 def waiting() -> Waiting:
-    """Methods that are marked as `fast`, before they are first called."""
+    """The methods marked as `fast`, as they are before their first call."""
     return Waiting({name: x for name, x in vars(Robot).items() if hasattr(x, "direct") and name not in SECOND_NAMES})
 
 
@@ -139,8 +139,8 @@ class Robot:
 
     Every computing method also takes the keywords `out` (an array for the result, a tuple of them for several), `dtype` (float64,
     or float32 to compute in single precision), `threads` (how many share a large batch; by default all cores, or QDDOT_THREADS) and
-    `check` (False skips the tests that inputs and results are finite and that the state is not singular); only those with
-    constraints, which end in NumPy's linear algebra, do not.
+    `check` (False skips the tests that inputs and results are finite and that the state is not singular). The only exceptions are
+    the methods with constraints, which end in NumPy's linear algebra.
 
     Examples, here and everywhere, begin with `import qddot` and `import numpy as np`.
 
@@ -155,19 +155,19 @@ class Robot:
         if not isinstance(model, Model):
             raise InputError(f"a Robot is made of a Model, and this is {as_written(model)}: qddot.load reads files and names")
         self.model = model
-        if any(link.place for link in model.doubtful) and not model.symbols:  # a file's claim; numbers given in Python are kept
+        if any(link.place for link in model.doubtful) and not model.symbols:  # numbers from a file; those given in Python are kept
             from qddot.definite import refuse_indefinite
 
             refuse_indefinite(model)
         if not model.symbols:
-            _ = model.mechanism  # what is wrong with the numbers is said when a robot is made, and not when it is first asked
-        _ = model.variables  # are they there? And found now, they can be read where code is traced
+            _ = model.mechanism  # refuses numbers that overflow: when a robot is made, not when it first computes
+        _ = model.variables  # refuses unknown names; and once cached, variables can be read while code is traced
         self._evaluate = Evaluator(model)
         self._guests = Guests(self._evaluate, self._shadow, result_tuple)
         self.__dict__ |= waiting().of(self)
         self.__dict__ |= {name: found for name, first in SECOND_NAMES.items() if (found := self.__dict__.get(first))}
 
-    # what it is -------------------------------------------------------------------------------------------------------
+    # description -------------------------------------------------------------------------------------------------------
 
     @property
     def name(self) -> str:
@@ -180,7 +180,7 @@ class Robot:
 
     @property
     def nq(self) -> int:
-        """Numbers in a configuration q.
+        """Length of a configuration q.
 
         >>> qddot.load("quadruped").nq  # seven for the trunk (quaternion, position), twelve joints
         19
@@ -189,7 +189,7 @@ class Robot:
 
     @property
     def nv(self) -> int:
-        """Degrees of freedom: numbers in qd, qdd and tau.
+        """Degrees of freedom: the length of qd, qdd and tau.
 
         >>> qddot.load("quadruped").nv  # the trunk moves in six ways, though it has seven numbers
         18
@@ -216,7 +216,7 @@ class Robot:
 
     @property
     def body_names(self) -> tuple[str, ...]:
-        """Links that move on a joint of their own; what is fixed to them is part of them. The order of `external_wrench`.
+        """Links that move on a joint of their own, in the order of `external_wrench`; links fixed to them count as part of them.
 
         >>> qddot.load("two_link").body_names  # the base stands still
         ('body_1', 'body_2')
@@ -225,7 +225,7 @@ class Robot:
 
     @property
     def frame_names(self) -> tuple[str, ...]:
-        """Everything `frame=` accepts: links and named frames.
+        """Names that `frame=` accepts: links and named frames.
 
         >>> qddot.load("panda").frame_names[-2:]
         ('link7', 'flange')
@@ -315,7 +315,7 @@ class Robot:
 
     @property
     def symbols(self) -> frozenset:
-        """SymPy symbols the description left open.
+        """SymPy symbols that the description leaves open.
 
         >>> sorted(map(str, qddot.load("two_link", symbolic=True).symbols))
         ['l1', 'l2', 'm1', 'm2', 'r']
@@ -323,7 +323,7 @@ class Robot:
         return self.model.symbols
 
     def subs(self, values: Mapping) -> Robot:
-        """The robot with symbols replaced by numbers (or by other expressions).
+        """Return the robot with symbols replaced by numbers (or by other expressions).
 
         Args:
             values: SymPy symbol, or its name -> number or expression.
@@ -353,21 +353,23 @@ class Robot:
         >>> robot.with_gravity((0, -1.62, 0)).gravity_torque([0, 0]).round(2)  # on the moon
         array([1.17, 0.4 ])
         """
-        return Robot(self.model.with_gravity(gravity))
+        return Robot(self.model.copy(gravity=gravity))
 
     def with_variable(self, *names: str) -> Robot:
-        """Return the robot with some of its numbers given in each call, as for a batch of different robots.
+        """Return the robot with some of its constants turned into inputs of each call, as for a batch of different robots.
 
             arms = robot.with_variable("payload", "gravity", "link3.mass", "joint2.viscous")
             tau = arms.inverse_dynamics(q, qd, qdd, variables={"payload": loads, "joint2.viscous": 0.1})
 
         Programs, kernels, exported code, rollouts and derivatives then have one more input, `variables`, with the numbers in this
-        order. Numbers that are not given are as described; so they are for methods that do not take `variables`.
+        order. A variable that a call does not give has its value of the description; methods that do not take `variables` use
+        these values for all.
 
         Args:
             names: `"gravity"` (3 numbers), `"payload"` (a point mass at the tip), `"<link>.mass"`, `"<link>.com"` (3),
                 `"<link>.inertia"` (6, about the centre of mass: xx, xy, xz, yy, yz, zz), `"<joint>.xyz"` (3, the joint's place on
-                its parent: lengths of links), or `"<joint>.<constant>"` of its drive: friction, spring, rotor (see `Drive`).
+                its parent: lengths of links), or `"<joint>.<constant>"`, a number of its drive: friction, spring, rotor (see
+                `Drive`).
 
         Raises:
             UnknownNameError: no such link, joint or number.
@@ -384,12 +386,12 @@ class Robot:
         if len(set(chosen)) < len(chosen) or not names:
             raise InputError(f"with_variable takes some names, each once, not {chosen}")
         found = self.model.copy(variables=chosen)
-        _ = found.variables  # are they there?
+        _ = found.variables  # refuses unknown names
         return Robot(found)
 
     @property
     def variables(self) -> dict[str, np.ndarray]:
-        """Numbers that are given in each call, as described: name -> () or (size,). See `with_variable`.
+        """The variables (`with_variable`) and their values in the description: name -> () or (size,).
 
         >>> qddot.load("two_link").with_variable("body_2.mass").variables
         {'body_2.mass': array(0.7)}
@@ -397,11 +399,11 @@ class Robot:
         return {x.name: np.array(x.default if x.size > 1 else x.default[0]) for x in self.model.variables}
 
     def with_values(self, values: Mapping[str, Any]) -> Robot:
-        """The robot with numbers for all its variables, which then are part of its description: name -> number or (size,).
+        """Return the robot without variables: their values, name -> number or (size,), become constants of its description.
 
         Raises:
             UnknownNameError: no such variable.
-            ModelValueError: numbers no robot has.
+            ModelValueError: values that no robot can have.
 
         >>> arms = qddot.load("two_link").with_variable("body_2.mass")
         >>> arms.with_values({"body_2.mass": 2.0}).gravity_torque([0, 0]).round(2)
@@ -451,7 +453,7 @@ class Robot:
 
     @on_host
     def reduced(self, joints: Sequence[str], q: ArrayLike) -> Robot:
-        """Return the robot with some joints fixed as they are in a configuration q (nq,) of it (Pinocchio's `buildReducedModel`).
+        """Return the robot with some joints fixed where the configuration q (nq,) has them (Pinocchio's `buildReducedModel`).
 
         Raises:
             UnknownNameError: no such joint with coordinates of its own.
@@ -463,11 +465,7 @@ class Robot:
         at = self._evaluate.configuration("q", q)
         if at.ndim != 1:
             raise InputError(f"q has shape {at.shape}: one configuration ({self.nq},) is needed")
-        coordinates = {c.name: c for c in self.model.mechanism.coordinates}
-        for name in (chosen := names("joints", joints)):
-            if name not in coordinates:
-                raise unknown_name("joint", name, coordinates)
-        return self.with_locked({name: at[list(coordinates[name].q)] for name in chosen})
+        return self.with_locked({c.name: at[list(c.q)] for c in self.model.mechanism.named(names("joints", joints))})
 
     def with_payload(
         self, mass: Any, com: Sequence[Any] = (0.0, 0.0, 0.0), inertia: object = 0, *, frame: str | None = None
@@ -482,10 +480,10 @@ class Robot:
             mass: kg.
             com: centre of mass of the load in the frame (3,), m.
             inertia: of the load about its centre of mass in the frame's axes, kg m^2, in the forms of `Inertia`; 0: a point.
-            frame: that carries it; the tip if None.
+            frame: the frame that carries it; the tip if None.
 
         Raises:
-            ModelValueError: no finite numbers, or a negative mass. A tensor no real body has is kept with a `ModelWarning`.
+            ModelValueError: not finite numbers, or a negative mass. A tensor that no real body has is kept with a `ModelWarning`.
             UnknownNameError: no such frame.
         """
         from qddot.formats.subject import Subject
@@ -501,7 +499,7 @@ class Robot:
             pose: of the tool in the frame that carries it, 4 x 4.
             inertia: of the tool, in the tool's own frame.
             name: of the new frame.
-            frame: that carries it; the present tip if None.
+            frame: the frame that carries it; the present tip if None.
 
         Raises:
             ModelValueError: a pose not in SE(3), or a name that is taken.
@@ -521,15 +519,15 @@ class Robot:
         return Robot(with_tool(self.model, name, subject.pose("pose", pose), own, self.tip if frame is None else frame))
 
     def subtree(self, link: str, gravity: Sequence[float] | None = None) -> Robot:
-        """A part of this robot: a link, which stands still, and everything beyond it, such as one leg.
+        """Return a part of this robot: a link, which now stands still, and everything beyond it, such as one leg.
 
         Args:
             link: the root of the part.
-            gravity: acceleration (3,) in that link's axes, m/s^2; None: what it is there with all joints at zero.
+            gravity: acceleration (3,) in that link's axes, m/s^2; None: the robot's, seen from the link with all joints at zero.
 
         Raises:
             UnknownNameError: no such link.
-            ModelValueError: a joint follows one that is left out, or a motor drives joints within and without.
+            ModelValueError: a joint follows one that is left out, or a motor drives joints both inside and outside the part.
 
         >>> qddot.load("quadruped").subtree("trunk").nv  # the trunk stands still
         12
@@ -539,19 +537,19 @@ class Robot:
         return Robot(subtree(self.model, link, gravity))
 
     def chain(self, base: str, tip: str, gravity: Sequence[float] | None = None) -> Robot:
-        """A part of this robot: what leads from one link, which stands still, out to another link or frame, such as one arm.
+        """Return a part of this robot: the chain from one link, which now stands still, out to a link or frame, such as one arm.
 
-        What is fixed to these links stays; what moves on them besides is left out, with its mass.
+        Links that are fixed to the chain stay; others that move on it are left out, with their mass.
 
         Args:
             base: the root of the part.
-            tip: its end, and its tip.
-            gravity: acceleration (3,) in the base's axes, m/s^2; None: what it is there with all joints at zero.
+            tip: the end of the chain, which becomes the tip of the part.
+            gravity: acceleration (3,) in the base's axes, m/s^2; None: the robot's, seen from the base with all joints at zero.
 
         Raises:
             UnknownNameError: no such link or frame.
             InputError: the tip does not hang on the base.
-            ModelValueError: a joint follows one that is left out, or a motor drives joints within and without.
+            ModelValueError: a joint follows one that is left out, or a motor drives joints both inside and outside the part.
 
         >>> robot = qddot.load("puma560")
         >>> robot.chain("base", "link3").nv  # without the wrist
@@ -562,7 +560,7 @@ class Robot:
         return Robot(chain(self.model, base, tip, gravity))
 
     def tree(self) -> Diagram:
-        """The kinematic tree with its joints, drives, frames and loops: printed as text, drawn in a notebook, saved as SVG.
+        """Return the kinematic tree with joints, drives, frames and loops: printed as text, drawn in a notebook, saved as SVG.
 
         >>> print(qddot.load("two_link").tree())
         base
@@ -574,7 +572,7 @@ class Robot:
         return Diagram(self.model)
 
     def details(self) -> Details:
-        """Joints, inertias, limits and drives in words: `print(robot.details())`; `rows()` has the same as data.
+        """Return joints, inertias, limits and drives in words: `print(robot.details())`; its `rows()` are the same as data.
 
         >>> print(qddot.load("two_link").details())
         two_link: moving mass 1.2 kg
@@ -599,8 +597,8 @@ class Robot:
 
         Args:
             q: configuration (nq,); if None a bent one within the limits.
-            ax: where; in space too for a planar robot if it is made with `projection="3d"`; a new figure if None.
-            frames: the frame of every link, named; those of a Denavit-Hartenberg table with its distances a and d.
+            ax: Matplotlib axes to draw in; a new figure if None. Axes with `projection="3d"` show a planar robot in space, too.
+            frames: draw the frame of every link with its name, and for a Denavit-Hartenberg table its distances a and d.
 
         Raises:
             InputError: q of another shape, or a flat `ax` for a robot in space.
@@ -620,12 +618,12 @@ class Robot:
     def animate(
         self, motion: Any, path: str | Path | None = None, *, fps: float = 25.0, ax: Any = None, progress: bool | None = None
     ) -> Film:
-        """The robot in motion, in real time: a film that a notebook plays and a window shows (see `Trajectory.animate`).
+        """Return a film of the robot in motion, in real time: a notebook plays it, a window shows it (see `Trajectory.animate`).
 
         Args:
             motion: a trajectory, a log, or anything with times `t` (samples,) and positions `q` (samples, nq).
             path: where to save it: `.gif`, `.html`, or `.mp4` with the program ffmpeg; None: only return it.
-            fps: pictures a second.
+            fps: pictures per second.
 
         Raises:
             InputError: no such motion, another suffix, or fps that is not positive.
@@ -651,16 +649,16 @@ class Robot:
         """
         return Robot(self.model.with_floating_base())
 
-    if not TYPE_CHECKING:  # to a type checker, a name that is not there is not there
+    if not TYPE_CHECKING:  # a type checker then still reports unknown names
 
         def __getattr__(self, name: str) -> Any:
-            """Names that are not there: what other libraries call the same thing is said with the name here."""
+            """Refuse an unknown name; if another library uses it, the error gives the name used here."""
             from qddot.names_elsewhere import no_such_name
 
             raise no_such_name(name, "Robot", dir(type(self)))
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Refused once the robot is made: what is set would change nothing. Private names are those of subclasses and caches."""
+        """Refuse to set a public attribute of a finished robot: it would change nothing. Subclasses and caches set private ones."""
         if "_guests" in self.__dict__ and not name.startswith("_"):
             raise AttributeError(
                 f"a robot is immutable, {name!r} cannot be set: with_gravity, with_payload, subs, ... return another robot",
@@ -669,7 +667,7 @@ class Robot:
         super().__setattr__(name, value)
 
     def __reduce__(self) -> tuple:
-        """Pickled as its model; kernels are compiled again where they are needed."""
+        """Pickle the model alone; kernels are compiled again when they are needed."""
         return type(self), (self.model,)
 
     def __repr__(self) -> str:
@@ -690,7 +688,7 @@ class Robot:
     # configurations ---------------------------------------------------------------------------------------------------
 
     def neutral(self) -> np.ndarray:
-        """The zero configuration (nq,): zeros, and identity quaternions.
+        """Return the zero configuration (nq,): zeros, and identity quaternions.
 
         >>> qddot.load("quadrotor_arm").neutral()  # quaternion (w first), position, two joints
         array([1., 0., 0., 0., 0., 0., 0., 0., 0.])
@@ -698,7 +696,7 @@ class Robot:
         return configuration.neutral(self.model.mechanism)
 
     def home(self) -> np.ndarray:
-        """A configuration (nq,) inside the limits: zero where a joint may stand there, else the middle of its range.
+        """Return a configuration (nq,) inside the limits: zero where a joint may be at zero, else the middle of its range.
 
         >>> import qddot
         >>> qddot.load("arm7").home()[3]  # zero is beyond the limits of this elbow
@@ -709,7 +707,7 @@ class Robot:
     def random_configuration(
         self, seed: int | np.random.Generator | None = None, size: int | tuple[int, ...] | None = None
     ) -> np.ndarray:
-        """Configurations `(*size, nq)` within the limits; rotations without limits are uniform.
+        """Return random configurations `(*size, nq)` within the limits; rotations without limits are uniform.
 
         >>> import qddot
         >>> qddot.load("puma560").random_configuration(seed=0, size=100).shape
@@ -720,14 +718,14 @@ class Robot:
             size: how many, a number or a shape; None: one, (nq,).
 
         Raises:
-            InputError: a seed that is no whole number from 0 on, nor a generator.
+            InputError: a seed that is neither a whole number from 0 on nor a generator.
         """
         shape = configuration.batch_shape(size)
         rng = random_numbers(seed)
         return configuration.random_configuration(self.model.mechanism, rng, self.limits.lower, self.limits.upper, shape)
 
     def integrate(self, q: ArrayLike, v: ArrayLike) -> np.ndarray:
-        """The configuration reached from q by the displacement v (..., nv): `q + v`, on the manifold for quaternions.
+        """Return the configuration reached from q by the displacement v (..., nv): `q + v`, on the manifold for quaternions.
 
         >>> body = qddot.load("quadrotor_arm")
         >>> body.integrate(body.neutral(), [0, 0, np.pi, 0, 0, 0, 0, 0]).round(3)  # half a turn about z
@@ -735,14 +733,14 @@ class Robot:
         """
         if guest((q, v)):
             return self._compute("integrate", {"q": q, "v": v}, {})
-        start, way = self._evaluate.configuration("q", q), as_array("v", v, (self.nv,))
-        with np.errstate(over="ignore"):  # looked at below
-            found = configuration.integrate(self.model.mechanism, start, way)
+        start, displacement = self._evaluate.configuration("q", q), as_array("v", v, (self.nv,))
+        with np.errstate(over="ignore"):  # refused below
+            found = configuration.integrate(self.model.mechanism, start, displacement)
         refuse_non_finite("integrate", ["q"], [found])
         return found
 
     def configuration_rate(self, q: ArrayLike, qd: ArrayLike) -> np.ndarray:
-        """dq/dt (..., nq): qd itself, but for quaternions.
+        """Return dq/dt (..., nq): qd itself, except for quaternions.
 
         >>> body = qddot.load("quadrotor_arm")
         >>> body.configuration_rate(body.neutral(), [0, 0, 1, 0, 0, 0, 0, 0]) + 0  # half the angular velocity
@@ -751,13 +749,13 @@ class Robot:
         if guest((q, qd)):
             return self._compute("configuration_rate", {"q": q, "qd": qd}, {})
         q, qd = as_array("q", q, (self.nq,)), as_array("qd", qd, (self.nv,))
-        with np.errstate(all="ignore"):  # looked at below
+        with np.errstate(all="ignore"):  # refused below
             found = configuration.rate(self.model.mechanism, q, qd)
         refuse_non_finite("configuration_rate", ["rate"], [found])
         return found
 
     def normalized(self, q: ArrayLike) -> np.ndarray:
-        """q (..., nq) with its quaternions made unit.
+        """Return q (..., nq) with its quaternions scaled to unit length.
 
         Raises:
             InputError: q is not finite, or a quaternion is zero and has no direction.
@@ -771,7 +769,7 @@ class Robot:
         return configuration.normalized(self.model.mechanism, as_array("q", q, (self.nq,)))
 
     def difference(self, start: ArrayLike, end: ArrayLike) -> np.ndarray:
-        """The displacement (..., nv) with `integrate(start, difference(start, end)) == end`.
+        """Return the displacement (..., nv) from start to end: `integrate(start, difference(start, end)) == end`.
 
         >>> robot = qddot.load("two_link")
         >>> robot.difference([0.1, 0.2], [0.4, 0.0]).round(3)
@@ -826,7 +824,7 @@ class Robot:
         """The wrenches (..., bodies, 6) that the joints transmit in a motion, one row a moving link as in `body_names`.
 
         Each is what the parent exerts on the link through their joint, by bearings, drive and spring together: moment (N m) about
-        the joint's origin, then force (N). Of the drive it holds what reaches the link, without friction and reflected inertia.
+        the joint's origin, then force (N). The drive's part is what reaches the link, without friction and reflected inertia.
 
         Args:
             q, qd, qdd: the motion.
@@ -872,7 +870,7 @@ class Robot:
     def torque_rates(
         self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, jerk: ArrayLike, snap: ArrayLike, **options: Unpack[Options]
     ) -> TorqueRates:
-        """Inverse dynamics and its first and second rate (..., nv) along a motion whose q has these derivatives.
+        """Return inverse dynamics and its first and second time derivative (..., nv) along a motion with these derivatives of q.
 
         >>> rates = qddot.load("two_link").torque_rates([0, 0], [1, 0], [0, 0], [0, 0], [0, 0])
         >>> rates.taud.round(2) + 0, rates.taudd.round(2)  # stretched out, gravity's moment is at its largest
@@ -883,7 +881,7 @@ class Robot:
 
     @fast
     def mass_matrix(self, q: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
-        """M(q) (..., nv, nv), rotors included.
+        """Return the mass matrix M(q) (..., nv, nv), rotors included.
 
         >>> robot = qddot.load("two_link")
         >>> robot.mass_matrix([0, 0]).round(3)
@@ -897,7 +895,7 @@ class Robot:
 
     @fast
     def mass_matrix_inverse(self, q: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
-        """M(q)^-1 (..., nv, nv), symmetric. To solve `M x = b` for one b, `forward_dynamics` is shorter.
+        """Return M(q)^-1 (..., nv, nv), symmetric. To solve `M x = b` for one b, `forward_dynamics` is cheaper.
 
         Raises:
             SingularityError: the mass matrix is not positive definite at this q.
@@ -911,7 +909,7 @@ class Robot:
 
     @fast
     def mass_matrix_rate(self, q: ArrayLike, qd: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
-        """dM/dt (..., nv, nv) along the motion.
+        """Return dM/dt (..., nv, nv) along the motion.
 
         >>> qddot.load("two_link").mass_matrix_rate([0, np.pi / 2], [0, 1]).round(4)  # bending makes it easier to turn
         array([[-0.245 , -0.1225],
@@ -921,7 +919,7 @@ class Robot:
 
     @fast(options=("form",))
     def coriolis_matrix(self, q: ArrayLike, qd: ArrayLike, form: str = "christoffel", **options: Unpack[Options]) -> np.ndarray:
-        """C(q, qd) (..., nv, nv) with `C qd = coriolis_torque`.
+        """Return the Coriolis matrix C(q, qd) (..., nv, nv), with `C qd = coriolis_torque`.
 
         Args:
             form: `"christoffel"`, the standard one, for which `Mdot - 2 C` is skew: `(Mdot + U^T - U) / 2`; `"rate"`: `Mdot - U/2`;
@@ -936,7 +934,7 @@ class Robot:
 
     @fast
     def coriolis_torque(self, q: ArrayLike, qd: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
-        """c(q, qd) = C qd (..., nv): Coriolis and centripetal forces.
+        """Return c(q, qd) = C qd (..., nv): Coriolis and centripetal forces.
 
         >>> robot = qddot.load("two_link")
         >>> robot.coriolis_torque([0, np.pi / 2], [1, 0]).round(4) + 0  # the second link is pulled outwards
@@ -946,7 +944,7 @@ class Robot:
 
     @fast
     def gravity_torque(self, q: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
-        """g(q) (..., nv): the joint forces that hold the arm still against gravity.
+        """Return g(q) (..., nv): the joint forces that hold the robot still against gravity.
 
         >>> qddot.load("two_link").gravity_torque([[0, 0], [np.pi / 2, 0]]).round(2)  # stretched out; upright
         array([[7.06, 2.4 ],
@@ -956,7 +954,7 @@ class Robot:
 
     @fast
     def friction_torque(self, qd: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
-        """Viscous and Coulomb friction and dampers (..., nv): the joint forces that overcome them, so positive for positive qd.
+        """Return the joint forces (..., nv) that overcome friction and dampers, so positive for positive qd.
 
         >>> qddot.load("puma560").friction_torque([[1] * 6, [-1] * 6])[:, 0].round(2)  # not the same in both directions
         array([ 30.53, -33.04])
@@ -984,11 +982,11 @@ class Robot:
         f_tip: Wrenches = None,
         **options: Unpack[Options],
     ) -> np.ndarray:
-        """Everything in inverse dynamics but `M qdd` (..., nv).
+        """Return everything in inverse dynamics except `M qdd` (..., nv).
 
         Args:
             drives: `"with"` friction and springs, or `"without"`: `C qd + g - J^T f_ext` alone. A rotor that is a gyroscope on its
-                link (`rotor_axis`) is a body like others: what its spin does is part of C, and stays.
+                link (`rotor_axis`) is a body like others: the effect of its spin is part of C, and stays.
 
         >>> robot, q, qd = qddot.load("two_link"), [0, 1], [1, 2]
         >>> np.allclose(robot.bias_torque(q, qd), robot.coriolis_torque(q, qd) + robot.gravity_torque(q))
@@ -1009,7 +1007,7 @@ class Robot:
 
     @fast
     def centrifugal_matrix(self, q: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
-        """Q(q) (..., nv, nv), Craig's C(q), in `c = Q(q) [qd_i^2] + B(q) [qd_i qd_j]`; not C(q, qd), with which `c = C qd`.
+        """Q(q) (..., nv, nv), Craig's C(q), in `c = Q(q) [qd_i^2] + B(q) [qd_i qd_j]`; not the C(q, qd) of `c = C qd`.
 
         >>> qddot.load("two_link").centrifugal_matrix([0, np.pi / 2]).round(4) + 0
         array([[ 0.    , -0.1225],
@@ -1028,8 +1026,9 @@ class Robot:
         return self._compute("coriolis_products_matrix", {"q": q}, options)
 
     def newton_euler_matrices(self, q: ArrayLike, qd: ArrayLike, **options: Unpack[Options]) -> NewtonEuler:
-        """M, c, g and Mdot from the stacked closed form `M = A^T L^T G L A` of Newton-Euler: of links, and of rotors that are
-        bodies of their own (`rotor_axis`); without other rotors, friction and springs.
+        """Return M, c, g and Mdot from the stacked closed form `M = A^T L^T G L A` of Newton-Euler.
+
+        They contain links and rotors that are bodies of their own (`rotor_axis`), without other rotors, friction and springs.
 
         >>> robot, q, qd = qddot.load("two_link"), [0, 1], [1, 2]
         >>> stacked = robot.newton_euler_matrices(q, qd)
@@ -1039,8 +1038,9 @@ class Robot:
         return NewtonEuler(*self._compute("newton_euler_matrices", {"q": q, "qd": qd}, options))
 
     def newton_euler_blocks(self, q: ArrayLike, qd: ArrayLike, **options: Unpack[Options]) -> NewtonEulerBlocks:
-        """The blocks of `M = A^T L^T G L A`, and those of c and g in the same form (see `NewtonEulerBlocks`); bodies as
-        in `newton_euler_matrices`.
+        """Return the blocks of `M = A^T L^T G L A`, and those of c and g in the same form (see `NewtonEulerBlocks`).
+
+        They contain the same bodies as `newton_euler_matrices`.
 
         >>> robot, q, qd, qdd = qddot.load("two_link"), [0, 1], [1, 2], [3, 4]
         >>> blocks = robot.newton_euler_blocks(q, qd)
@@ -1055,7 +1055,7 @@ class Robot:
     def inverse_dynamics_derivatives(
         self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, **options: Unpack[Options]
     ) -> InverseDerivatives:
-        """Exact derivatives of tau with respect to q (along the tangent), qd and qdd, each (..., nv, nv).
+        """Return the exact derivatives of tau with respect to q (along the tangent), qd and qdd, each (..., nv, nv).
 
         >>> robot = qddot.load("two_link")
         >>> slopes = robot.inverse_dynamics_derivatives([0, 1], [0, 0], [0, 0])
@@ -1071,7 +1071,7 @@ class Robot:
     def forward_dynamics_derivatives(
         self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, **options: Unpack[Options]
     ) -> ForwardDerivatives:
-        """Exact derivatives of qdd with respect to q (along the tangent), qd and tau, each (..., nv, nv).
+        """Return the exact derivatives of qdd with respect to q (along the tangent), qd and tau, each (..., nv, nv).
 
         >>> robot = qddot.load("two_link")
         >>> slopes = robot.forward_dynamics_derivatives([0, 1], [0, 0], [0, 0])
@@ -1097,16 +1097,16 @@ class Robot:
     ) -> ConstrainedDynamics:
         """Accelerations `qdd` (..., nv) and multipliers `lam` (..., k) with `tau = M qdd + h + A^T lam` and `A qdd = -Adot qd`.
 
-        `A^T lam` is what the robot exerts on its constraints. Where rows follow from others, `lam` is the smallest that does and a
-        `RankWarning` says so; `qdd` is the same with and without them.
+        `A^T lam` is what the robot exerts on its constraints. Where constraints are redundant, `lam` is the smallest solution and a
+        `RankWarning` says so; `qdd` is the same with and without the redundant ones.
 
         Args:
             q, qd, tau: state and joint forces.
             constraints: one (see `qddot.holonomic`, `qddot.pfaffian`, `qddot.connect` and the like) or several; None: those of the
-                description. So everywhere.
+                description. All methods with constraints take them so.
             f_ext, f_tip: as in `inverse_dynamics`.
             tolerance: refuse a state where some `|h|` or `|A qd|` is larger. None: the state is taken as it is.
-            variables: of a robot that has some (`with_variable`): name -> (...) or (..., size). So everywhere.
+            variables: values for the robot's variables (`with_variable`): name -> (...) or (..., size).
 
         Raises:
             SingularityError: the mass matrix is not positive definite, or no acceleration satisfies all constraints.
@@ -1137,12 +1137,12 @@ class Robot:
         tolerance: float | None = 1e-6,
         variables: Any = None,
     ) -> np.ndarray:
-        """Joint forces tau (..., nv) for a motion within the constraints that push with `lam` (..., k) against them.
+        """Joint forces tau (..., nv) for a motion in which the robot pushes by `lam` (..., k) against its constraints.
 
         A motion alone does not determine them: `tau = M qdd + h + A^T lam` for any `lam`, which is therefore given.
 
         Args:
-            tolerance: refuse a qdd for which `A qdd + Adot qd` is not zero to this part of its terms. None: it is not looked at.
+            tolerance: refuse a qdd for which `|A qdd + Adot qd|` is larger than this, relative to its terms. None: not checked.
 
         Raises:
             InputError: no joint forces cause this motion, since it leaves the constraints.
@@ -1180,7 +1180,7 @@ class Robot:
 
     @on_host_without_programs
     def constraint_jacobian_dot(self, q: ArrayLike, qd: ArrayLike, constraints: Any = None, *, variables: Any = None) -> np.ndarray:
-        """Rate of A (..., k, nv) along the motion, exact.
+        """Return the rate of the constraint Jacobian A (..., k, nv) along the motion, exact.
 
         >>> robot = qddot.load("two_link")
         >>> wall = qddot.point_on_plane("body_2", point=(1.0, 0, 0), normal=(1, 0, 0))
@@ -1193,7 +1193,7 @@ class Robot:
     def constraint_projections(self, q: ArrayLike, constraints: Any = None, *, variables: Any = None) -> Projections:
         """`P = I - A^T (A M^-1 A^T)^-1 A M^-1` and `P_qdd = M^-1 P M`, each (..., nv, nv) of rank nv - k.
 
-        `P tau` is the part of joint forces that moves the robot, `(I - P) tau` the part its constraints take.
+        `P tau` is the part of the joint forces that moves the robot, `(I - P) tau` the part that its constraints carry.
 
         >>> robot = qddot.load("two_link")
         >>> wall = qddot.point_on_plane("body_2", point=(0.9, 0, 0), normal=(1, 0, 0))
@@ -1215,10 +1215,10 @@ class Robot:
         scale: float | None = None,
         variables: Any = None,
     ) -> np.ndarray:
-        """The wrench (..., 6) a frame exerts on its constraints: `J^T f_tip = A^T lam`, at its origin in world axes.
+        """The wrench (..., 6) that a frame exerts on its constraints: `J^T f_tip = A^T lam`, at its origin in world axes.
 
-        An arm with fewer than six joints, or in a singular configuration, does not feel every wrench: then the smallest is taken,
-        by `|moment|^2 / scale^2 + |force|^2`.
+        An arm with fewer than six joints, or in a singular configuration, does not feel every wrench: then the solution with the
+        smallest `|moment|^2 / scale^2 + |force|^2` is returned.
 
         Args:
             frame: name; the tip of the only chain if None.
@@ -1242,7 +1242,7 @@ class Robot:
         """A configuration (..., nq) near q that satisfies the holonomic constraints: all `|h|` at most `tolerance`.
 
         Raises:
-            ConvergenceError: none was found; the message says what is left.
+            ConvergenceError: none was found; the message gives the residual that is left.
 
         >>> robot = qddot.load("two_link")
         >>> wall = qddot.point_on_plane("body_2", point=(0.9, 0, 0), normal=(1, 0, 0))
@@ -1258,7 +1258,7 @@ class Robot:
         """All configurations (solutions, nq) found that satisfy the constraints while the joints `hold` stay at q; nearest first.
 
         An arm that reaches a point with its elbow up or down, a linkage that closes in two ways: `assemblies(q)[1]` is the other
-        one. Joint limits are not looked at, but random starts are within them.
+        one. Joint limits are ignored, but random starts are within them.
 
         Args:
             q: one configuration (nq,), which need not satisfy the constraints.
@@ -1280,7 +1280,7 @@ class Robot:
 
     @on_host
     def assembly_mode(self, q: ArrayLike, constraints: Any = None, *, hold: Sequence[str] = ()) -> np.ndarray:
-        """Which branch q is on (...): 1 or -1, the sign of det A in the columns of joints not held; 0 where branches meet.
+        """The branch (...) that q is on: 1 or -1, the sign of det A in the columns of joints not held; 0 where branches meet.
 
         Raises:
             InputError: there are not as many rows of constraints as free columns.
@@ -1296,7 +1296,7 @@ class Robot:
 
     @on_host_without_programs
     def project_velocity(self, q: ArrayLike, qd: ArrayLike, constraints: Any = None, *, variables: Any = None) -> np.ndarray:
-        """The velocity (..., nv) nearest to qd, by kinetic energy, with `A qd = 0`: what an inelastic impact leaves of it.
+        """The velocity (..., nv) nearest to qd, by kinetic energy, with `A qd = 0`: that after an inelastic impact.
 
         >>> robot = qddot.load("two_link")
         >>> wall = qddot.point_on_plane("body_2", point=(0.9, 0, 0), normal=(1, 0, 0))
@@ -1327,7 +1327,7 @@ class Robot:
         return self._compute("potential_energy", {"q": q}, options)
 
     def lagrangian(self, q: ArrayLike, qd: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
-        """Kinetic less potential energy (...), J.
+        """Kinetic minus potential energy (...), J.
 
         >>> robot, q, qd = qddot.load("two_link"), [0.2, 1], [1, 2]
         >>> np.allclose(robot.lagrangian(q, qd), robot.kinetic_energy(q, qd) - robot.potential_energy(q))
@@ -1382,7 +1382,7 @@ class Robot:
 
         Args:
             q, p: configuration and momenta, see `generalized_momentum`.
-            tau: joint forces; none if None.
+            tau: joint forces; zero if None.
             f_ext, f_tip: as in `inverse_dynamics`.
 
         Raises:
@@ -1454,16 +1454,16 @@ class Robot:
         point: ArrayLike = (0.0, 0.0, 0.0),
         normal: ArrayLike = (0.0, 0.0, 1.0),
     ) -> np.ndarray:
-        """The point (..., 3) of the ground about which its reaction has no moment but along the normal (ZMP), m.
+        """The zero-moment point (..., 3) of the ground, m: its reaction has no moment about it, except along the normal.
 
-        What carries the robot in this motion must act from there: while the point is within the support, it does not tip.
+        There the ground must carry the robot in this motion: while the point is within the support, the robot does not tip.
 
         Args:
             q, qd, qdd: the motion.
             point, normal: of the ground, world axes.
 
         Raises:
-            SingularityError: the ground would have to pull, or carries nothing: there is no such point. In tensors it is NaN then.
+            SingularityError: there is no such point, since the ground would have to pull, or carries nothing. Tensors get NaN.
 
         >>> robot = qddot.load("two_link")
         >>> robot.zero_moment_point([0, 0], [0, 0], [0, 0], normal=(0, 1, 0)).round(3) + 0  # at rest: below the centre of mass
@@ -1619,7 +1619,7 @@ class Robot:
         nearest: bool = False,
         seed: int = 0,
     ) -> Reached:
-        """Configurations that bring a frame to poses, one each: `.q` (..., nq), and what is left of the way (see `Reached`).
+        """Find a configuration for each wanted pose of a frame: `.q` (..., nq), and the remaining errors (see `Reached`).
 
             q = robot.inverse_kinematics(T).q
             q = robot.inverse_kinematics([0.4, 0.1, 0.5], start=q).q     # a position alone
@@ -1631,17 +1631,17 @@ class Robot:
             pose: wanted poses (..., 4, 4) in the world, or positions (..., 3).
             frame: name; the tip of the only chain if None.
             start: configuration (..., nq) to begin with; it decides which of several solutions is found, most often the closest.
-            rows: some of `"wx", "wy", "wz", "x", "y", "z"`, world axes, in which the pose counts; all if None.
+            rows: the components of the pose that matter, some of `"wx", "wy", "wz", "x", "y", "z"` in world axes; all if None.
             limits: False: joints may go beyond their limits.
             hold: names of joints that stay where `start` has them.
             tolerance: of the pose, rad and m.
-            starts: how many are tried before a pose is given up.
+            starts: how many random starts are tried before a pose is given up.
             nearest: return the closest configuration found where a pose is not reached, instead of an error.
             seed: of the random starts.
 
         Raises:
-            ConvergenceError: a pose was not reached; the message names it, what is left, and whether lengths alone rule it out.
-            InputError: no poses in SE(3), or a robot with constraints.
+            ConvergenceError: a pose was not reached; the message names it, its error, and whether lengths alone rule it out.
+            InputError: matrices that are not poses (SE(3)), or a robot with constraints.
 
         >>> robot = qddot.load("two_link")
         >>> found = robot.inverse_kinematics([0.8, 0.4, 0], rows=["x", "y"], start=[0.1, 0.5])
@@ -1671,21 +1671,22 @@ class Robot:
         starts: int = 256,
         seed: int = 0,
     ) -> Solutions:
-        """All configurations that bring a frame to poses, elbow up and down, wrist flipped and not (see `Solutions`).
+        """Find all configurations for each wanted pose of a frame: elbow up and down, wrist flipped or not (see `Solutions`).
 
             robot.inverse_kinematics_solutions(T).q        # (8, 6) for a Puma
 
-        In closed form for six hinges of which the last three meet in a point; else from random starts, of which there should be
-        many times more than solutions. A pose out of reach has none.
+        For six hinges of which the last three meet in a point they come in closed form; else from random starts, of which there
+        should be many more than solutions. A pose out of reach has none.
 
         Args:
             pose, frame, rows, limits, tolerance, seed: as in `inverse_kinematics`.
-            start: configuration (nq,) for joints that are held, and in whose turn hinges are counted; zeros if None.
+            start: configuration (nq,) with the positions of held joints, and with the turns in which angles are returned; zeros if
+                None.
             hold: names of joints that stay where `start` has them: an arm with more joints than rows needs some.
-            starts: for each pose, where there is no closed form.
+            starts: random starts for each pose, where there is no closed form.
 
         Raises:
-            InputError: more joints than rows, so that there is no end of solutions.
+            InputError: more joints than rows, so that there are infinitely many solutions.
 
         >>> robot = qddot.load("puma560")
         >>> pose = robot.transform([0.1, 0.2, 0.3, 0.4, 0.5, 0.6])
@@ -1701,7 +1702,7 @@ class Robot:
 
     @on_host_without_programs
     def external_wrench(self, q: ArrayLike, wrenches: Mapping[str, ArrayLike], expressed: str = "body") -> np.ndarray:
-        """Forces on links as one stack (..., bodies, 6) of space wrenches: about the world's origin, world axes.
+        """Return forces on links as one stack (..., bodies, 6) of wrenches about the world's origin, in world axes.
 
         Args:
             wrenches: `{frame: wrench (..., 6)}`, moment first, acting at the frame's origin.
@@ -1731,7 +1732,7 @@ class Robot:
         damping: float | None = None,
         variables: Any = None,
     ) -> TaskSpace:
-        """The dynamics as a frame feels it, `F = M_C Vdot + c_C + g_C + ...` with `tau = J^T F` (see `TaskSpace`).
+        """The dynamics in the coordinates of a frame, `F = M_C Vdot + c_C + g_C + ...` with `tau = J^T F` (see `TaskSpace`).
 
         Args:
             q, qd: the state.
@@ -1763,7 +1764,7 @@ class Robot:
         """Effective mass, velocity and force ellipsoids of a frame, in world axes; `.plot()` draws them (see `Ellipsoids`).
 
         Args:
-            rows: some of `"wx", "wy", "wz"`, or some of `"x", "y", "z"`: for lengths to compare, of one unit. None: x, y and z, or
+            rows: some of `"wx", "wy", "wz"`, or some of `"x", "y", "z"`: of one unit, so that lengths compare. None: x, y and z, or
                 the two of them in whose plane the robot moves.
 
         >>> found = qddot.load("two_link").ellipsoids([0.3, 0.8])
@@ -1801,7 +1802,7 @@ class Robot:
 
     @fast
     def regressor(self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
-        """Y (..., nv, p) with `inverse_dynamics = Y @ parameters()`: ten columns a moving link, then one a drive constant.
+        """Y (..., nv, p) with `inverse_dynamics = Y @ parameters()`: ten columns per moving link, then one per drive constant.
 
         >>> robot, q, qd, qdd = qddot.load("two_link"), [0, 1], [1, 2], [3, 4]
         >>> np.allclose(robot.regressor(q, qd, qdd) @ robot.parameters(), robot.inverse_dynamics(q, qd, qdd))
@@ -1813,7 +1814,7 @@ class Robot:
         """The parameters (p,) that `regressor` multiplies, named by `parameter_names`.
 
         Raises:
-            ModelValueError: numbers of the description are so large that a parameter overflows.
+            ModelValueError: a parameter overflows, since numbers of the description are so large.
 
         >>> robot = qddot.load("two_link")
         >>> dict(zip(robot.parameter_names, robot.parameters().round(4).tolist(), strict=True))["body_1.Izz"]
@@ -1848,9 +1849,9 @@ class Robot:
         The gufunc refuses nothing, but an input that is not finite, or a q beyond 1e6, raises NumPy's flag for invalid values.
 
         Args:
-            wrench: a further input (..., bodies, 6), external forces as `external_wrench` returns them.
-            inertias: `"fixed"`, the robot's own numbers as constants; or `"runtime"`, a last input (..., 10 bodies) of inertial
-                parameters in the order of `parameters()`, for payloads and randomised robots without compiling again.
+            wrench: add an input (..., bodies, 6) of external forces, as `external_wrench` returns them.
+            inertias: `"fixed"`: the robot's own numbers are constants; or `"runtime"`: they are a last input (..., 10 bodies), in
+                the order of `parameters()`, for payloads and randomised robots without compiling again.
 
         >>> kernel = qddot.load("two_link").kernel("mass_matrix")
         >>> kernel.ufunc([0.0, 0.0]).round(3)  # a NumPy gufunc
@@ -1862,7 +1863,7 @@ class Robot:
         return self._evaluate.kernels.kernel(quantity, as_dtype(dtype), options, wrench=wrench, runtime=inertias == "runtime")
 
     def program(self, quantity: str, *, wrench: bool = False, **options: str) -> Program:
-        """The expression graph of a quantity.
+        """Return the expression graph of a quantity.
 
         >>> program = qddot.load("two_link").program("mass_matrix")
         >>> len(program.nodes)  # from q to M
@@ -1871,7 +1872,7 @@ class Robot:
         return self._evaluate.kernels.program((self._evaluate.kernels.request(quantity, options),), wrench=flag("wrench", wrench))
 
     def operations(self, quantity: str, **options: str) -> Operations:
-        """How many scalar operations a quantity takes: multiplications, additions, and so on.
+        """Count the scalar operations of a quantity: multiplications, additions, and so on.
 
         >>> qddot.load("panda").operations("inverse_dynamics")
         Operations(multiplications=299, additions=290, divisions=0, angles=6, other=0)
@@ -1883,14 +1884,14 @@ class Robot:
     def compute(
         self, quantities: Sequence[Any], *arrays: ArrayLike, engine: str = "serial", address: Any = None, **options: Unpack[Options]
     ) -> dict[str, Any]:
-        """Several quantities in one kernel, which shares what they have in common.
+        """Compute several quantities in one kernel, which computes their common parts once.
 
             found = robot.compute(["mass_matrix", "bias_torque"], q, qd)
             qdd = np.linalg.solve(found["mass_matrix"], tau - found["bias_torque"])
 
         Args:
             quantities: names, or pairs (name, options) such as `("jacobian", {"frame": "tool0"})`.
-            arrays: what any of them needs, in the order q, qd, qdd, tau.
+            arrays: the inputs that any of them needs, in the order q, qd, qdd, tau.
             engine: `"serial"`, on this machine, or `"dask"`, the states spread over the workers of a cluster (extra `dist`); the
                 result is the same to the last bit.
             address: of a Dask scheduler; None: a cluster on this machine.
@@ -1914,14 +1915,14 @@ class Robot:
 
     @on_host_without_programs
     def derivative(self, quantity: str, *arrays: ArrayLike, wrt: str = "variables", **options: Any) -> Any:
-        """Exact derivatives of a quantity's results with respect to one of its inputs, whose dimensions come last.
+        """Return the exact derivatives of a quantity's results with respect to one of its inputs, whose dimensions come last.
 
             slope = arms.derivative("inverse_dynamics", q, qd, qdd, wrt="variables")    # (..., nv, numbers)
 
         Args:
-            arrays: what the quantity needs, in the order q, qd, qdd, tau.
-            wrt: name of an input, or `"variables"` of a robot that has some. With respect to q as numbers; along the tangent see
-                `inverse_dynamics_derivatives` and `forward_dynamics_derivatives`.
+            arrays: the inputs of the quantity, in the order q, qd, qdd, tau.
+            wrt: name of an input, or `"variables"` of a robot that has some. For q these are derivatives by its nq numbers; for
+                those along the tangent see `inverse_dynamics_derivatives` and `forward_dynamics_derivatives`.
             options: of the quantity, and `variables`, `dtype`, `check`, `threads`.
 
         Raises:
@@ -1939,7 +1940,7 @@ class Robot:
         return differentiated(self._evaluate, quantity, arrays, wrt, options)
 
     def bind(self, quantity: str, **options: str) -> Bound:
-        """A quantity with input and output arrays of its own, for control loops: a call allocates nothing (see `Bound`).
+        """Return a quantity with input and output arrays of its own, for control loops: a call allocates nothing (see `Bound`).
 
         >>> torque = qddot.load("two_link").bind("gravity_torque")
         >>> torque.q[:] = [0, 0]
@@ -1950,7 +1951,7 @@ class Robot:
         return Bound(self._evaluate, kernel, lambda inputs, out: self._evaluate(quantity, inputs, {"out": out}, **options))
 
     def casadi(self, quantity: str, *, wrench: bool = False, **options: str) -> casadi.Function:
-        """A quantity as a `casadi.Function` (needs the extra `casadi`), for example `robot.casadi("inverse_dynamics")`.
+        """Return a quantity as a `casadi.Function` (needs the extra `casadi`), for example `robot.casadi("inverse_dynamics")`.
 
         >>> qddot.load("two_link").casadi("mass_matrix")
         Function(mass_matrix:(q[2])->(M[2x2]) SXFunction)
@@ -1962,17 +1963,16 @@ class Robot:
     def export_c(
         self, directory: str | Path, quantities: Any, *, precision: str = "double", name: str | None = None, **options: Any
     ) -> list[Path]:
-        """Quantities as C99 functions for a controller: a header, a source, a self-test and a CMakeLists.txt.
+        """Write quantities as C99 functions for a controller: a header, a source, a self-test and a CMakeLists.txt.
 
-        The code needs math.h only, allocates nothing and keeps no state. Names of joints stand in
-        comments only.
+        The code needs math.h only, allocates nothing and keeps no state. Names of joints stand in comments only.
 
         Args:
-            directory: of the files; made if it is not there. Files of the same names are replaced.
+            directory: of the files; made if it does not exist. Files of the same names are replaced.
             quantities: names, or pairs such as `("jacobian", {"frame": "tool0", "reference": "body"})`, or a mapping from names to
-                options. A quantity asked for again, with other options, becomes `<name>_jacobian_2`.
+                options. A quantity that is named again, with other options, becomes `<name>_jacobian_2`.
             precision: `"double"` or `"float"`.
-            name: of the files, with which every function begins; made from the robot's name if None.
+            name: of the files, and the prefix of every function; made from the robot's name if None.
             options: for every quantity that has them; `wrench=True` adds an input (bodies, 6) of external forces.
 
         Returns:
@@ -1980,7 +1980,7 @@ class Robot:
 
         Raises:
             UnknownNameError: no such quantity or frame.
-            InputError: no such option, precision or name, or a result without elements, as of a robot without joints.
+            InputError: no such option or precision, an invalid name, or a result without elements, as of a robot without joints.
             UnboundSymbolError: the robot still holds symbols.
 
         >>> files = qddot.load("two_link").export_c("controller", ["inverse_dynamics", "mass_matrix"])
@@ -1993,24 +1993,23 @@ class Robot:
         return export_c(self._evaluate, directory, quantities, precision=precision, name=name, options=options, **about)
 
     def export_js(self, path: str | Path, quantities: Any, **options: Any) -> Path:
-        """Quantities as functions of one JavaScript module, for a web page or Node.
+        """Write quantities as functions of one JavaScript module, for a web page or Node.
 
             robot.export_js("arm.mjs", ["inverse_dynamics", "mass_matrix"])
 
         Each function takes its inputs and then the arrays it fills, such as `mass_matrix(q, M)` with `M = new Float64Array(49)`.
-        The module imports nothing and keeps no state. Names of joints stand in
-        comments only.
+        The module imports nothing and keeps no state. Names of joints stand in comments only.
 
         Args:
-            path: of the file, `.mjs` or `.js`; replaced if it is there.
-            quantities, options: as of `export_c`. A quantity asked for again, with other options, becomes `jacobian_2`.
+            path: of the file, `.mjs` or `.js`; replaced if it exists.
+            quantities, options: as in `export_c`. A quantity that is named again, with other options, becomes `jacobian_2`.
 
         Returns:
             The path.
 
         Raises:
             UnknownNameError: no such quantity or frame.
-            InputError: no such option, or another ending of the file's name.
+            InputError: no such option, or a file name with another suffix.
             UnboundSymbolError: the robot still holds symbols.
 
         >>> path = qddot.load("two_link").export_js("arm.mjs", ["inverse_dynamics"])
@@ -2024,15 +2023,15 @@ class Robot:
     # equations --------------------------------------------------------------------------------------------------------
 
     def equations(self, symbols: str = "given", constraints: Any = None) -> Equations:
-        """The equations of motion in closed form, exact (see `Equations`).
+        """Return the equations of motion in closed form, exact (see `Equations`).
 
         Args:
             symbols: `"given"`: numbers of the robot stay numbers (exact fractions of the decimals given), symbols stay symbols.
                 `"inertial"`: the ten inertial numbers of each moving link (about its link frame) and the constants of the drives
                 become symbols `m1, mx1, ..., Izz1, Fv1, ...` where they are not zero. `"all"`: so do the offsets between joints
                 (`a2, b2, d2` along x, y, z) and gravity (`gx, gy, gz`); the ten numbers are then about the joint's frame.
-            constraints: what `Equations.constraints` imposes, one or several; None: those of the description. The open tree's
-                equations are there in any case.
+            constraints: those that `Equations.constraints` imposes, one or several; None: those of the description. The equations
+                of the open tree are given in any case.
 
         >>> equations = qddot.load("point_mass_2r", symbolic=True).equations()
         >>> print(equations.M[1, 1], "|", equations.g[1])
@@ -2055,7 +2054,7 @@ class Robot:
         full: bool = False,
         abbreviate: bool | None = None,
     ) -> Derivation:
-        """The equations of motion derived step by step, exact, with every step checked against the compiled kernels.
+        """Derive the equations of motion step by step, exactly, with every step checked against the compiled kernels.
 
             robot.derive("lagrange", gravity="g").save("derivation.html")
 
@@ -2063,15 +2062,15 @@ class Robot:
             method: `"lagrange"` (energies and their derivatives), `"jacobian"` (M from the Jacobians of the centres of mass, then
                 Christoffel symbols) or `"newton-euler"` (the recursion body by body, and its stacked form).
             symbols: as in `equations`.
-            constraints: what the robot moves under, one or several, or True for those of its description: steps to the multipliers,
+            constraints: one or several that the robot moves under, or True for those of its description: steps to the multipliers,
                 the projections and the equations without multipliers follow. None: the open tree alone.
-            notation: whose letters are used: `"qddot"`, `"lynch-park"`, `"craig"`, `"siciliano"` or `"featherstone"`.
+            notation: the book whose letters are used: `"qddot"`, `"lynch-park"`, `"craig"`, `"siciliano"` or `"featherstone"`.
             digits: significant digits of the numbers that are shown. By default decimals stay as they were given, up to seven
                 digits, and other numbers are rounded to five. Whatever is shown, everything is computed exactly.
             gravity: a name for the strength of gravity, such as `"g"`, which then is a symbol.
-            full: write everything out, however long, instead of in letters that earlier steps have defined.
-            abbreviate: give short names `k1, k2, ...` to what parameters make together; by default only where the equations are
-                long, and then the document says so.
+            full: write everything out, however long, instead of using letters that earlier steps have defined.
+            abbreviate: give short names `k1, k2, ...` to combinations of parameters; by default only where the equations are long,
+                and then the document says so.
 
         Raises:
             InputError: `"lagrange"` or `"jacobian"` for a robot with spherical or free joints, whose qd is not the rate of q; an
@@ -2092,9 +2091,10 @@ class Robot:
             print(robot.properties(limits=(-np.pi / 2, np.pi / 2)))
 
         Args:
-            limits: where the bounds hold, in the place of the joint limits: a pair (lower, upper) of numbers or arrays (nq,), or a
-                mapping from joint names to pairs. A hinge without limits goes full circle; a slider without limits leaves no bound.
-            effort: of making guaranteed bounds closer; 10 takes up to ten times as long.
+            limits: the range in which the bounds hold, instead of the joint limits: a pair (lower, upper) of numbers or arrays
+                (nq,), or a mapping from joint names to pairs. A hinge without limits makes full turns; a slider without limits
+                leaves no bound.
+            effort: how much work goes into tightening the guaranteed bounds; 10 takes up to ten times as long.
 
         >>> found = qddot.load("two_link").properties()
         >>> round(found.g_b[2].rigorous, 3)  # N m: no configuration needs more to be held
@@ -2118,7 +2118,7 @@ class Robot:
         contacts: Contacts | None = None,
         view: str = "",
     ) -> Page:
-        """The robot as an interactive page that needs no server: it moves, computes and shows its equations by itself.
+        """Show the robot as an interactive page that needs no server: it moves, computes and shows its equations by itself.
 
             robot.explore()              # opens the browser; inside a notebook the page is shown there
             robot.explore("arm.html")    # one file, which works from disk, by mail and on a web site
@@ -2128,7 +2128,7 @@ class Robot:
             q: configuration (nq,) to start with; a bent one within the limits if None.
             values: numbers for the symbols of a robot that holds some; its equations are then shown in these letters.
             contacts: what the robot may touch (see `qddot.contact`): drawn, and obeyed when the page simulates.
-            view: what to show first, as "copy as Python" in a page writes it: what stands behind the `#` of its address.
+            view: what to show first: the part behind the `#` of a page's address, which "copy as Python" in the page writes.
 
         Raises:
             NoAssetError: this installation was built without the page; the message says how to get it.
@@ -2169,12 +2169,12 @@ class Robot:
 
         Args:
             q, qd: the state; at rest if `qd` is None.
-            tau: joint forces; those that hold this velocity if None.
+            tau: joint forces; those that keep this velocity if None.
             actuated: names of the joints whose forces are inputs, the columns of B; all of them if None.
-            variables: of a robot that has some (`with_variable`): name -> (...) or (..., size).
+            variables: values for the robot's variables (`with_variable`): name -> (...) or (..., size).
 
         Raises:
-            SingularityError: the mass matrix is not positive definite, or a joint with dry friction rests.
+            SingularityError: the mass matrix is not positive definite, or a joint with dry friction is at rest.
             InputError: a robot with constraints.
 
         >>> robot = qddot.load("two_link")
@@ -2188,21 +2188,21 @@ class Robot:
 
     @on_host
     def equilibrium(self, q: ArrayLike, *, actuated: Sequence[str] = (), hold: Sequence[str] = ()) -> Equilibrium:
-        """A configuration near q where the robot stays at rest, the joint forces that hold it, and whether it is stable.
+        """Find a configuration near q where the robot stays at rest, with the joint forces that hold it and its stability.
 
             robot.equilibrium(q)                            # q (..., nq), no joint forces: hanging, or upright
             robot.equilibrium(q, actuated=["elbow"])        # what the elbow alone can hold
 
         Args:
             q: start (..., nq) of the search.
-            actuated: names of joints with a force; the others have none.
+            actuated: names of joints that may exert a force; the others exert none.
             hold: names of joints that stay where they are.
 
         Raises:
             ConvergenceError: none was found.
 
         >>> robot = qddot.load("two_link")
-        >>> robot.equilibrium([-1.5, 0.1]).q.round(3)  # hanging down
+        >>> robot.equilibrium([-1.5, 0.1]).q.round(3) + 0  # hanging down
         array([-1.571,  0.   ])
         """
         from qddot.linear.equilibrium import equilibrium
@@ -2220,7 +2220,7 @@ class Robot:
         start_speed: float = 0.0,
         end_speed: float = 0.0,
     ) -> TimedPath:
-        """The fastest motion along a path within limits of speed, effort and acceleration: a reference (see `TimedPath`).
+        """Find the fastest motion along a path within limits of speed, effort and acceleration: a reference (see `TimedPath`).
 
             motion = robot.time_optimal([q0, q1, q2])
             robot.simulate(q0, None, motion.duration, torque=ComputedTorque(robot, motion, kp=100, kd=20))
@@ -2229,7 +2229,7 @@ class Robot:
             path: waypoints (k, nq), joined by a cubic spline; or a spline of SciPy (`CubicSpline`, `PPoly`, `BSpline`).
             limits: speeds and efforts; the robot's own if None. `robot.limits._replace(effort=...)` for others.
             acceleration: limits (nv,), or one number for all.
-            points: of the grid on which the limits are kept.
+            points: number of points on the path at which the limits are kept.
             start_speed, end_speed: s' at the ends of the path, 1/s.
 
         Raises:
@@ -2274,44 +2274,44 @@ class Robot:
         threads: int | None = None,
         progress: bool | None = None,
     ) -> Trajectory:
-        """The motion from a state, or from a whole batch of states or parameters at once.
+        """Simulate the motion from a state, or from a whole batch of states or parameters at once.
 
             motion = robot.simulate(q0, t=10.0)
             motion.q, motion.energy, motion.plot()
 
-        Joints with dry friction stick and slip, and joints run into their limits, which are inelastic stops.
+        Joints with dry friction stick and slip. Position limits are inelastic stops.
 
         Args:
-            q0, qd0: state (..., nq) and (..., nv) at first; at rest if `qd0` is None. Leading dimensions are a batch.
+            q0, qd0: initial state (..., nq) and (..., nv); at rest if `qd0` is None. Leading dimensions are a batch.
             t: final time, s; a span (first, last), such as (0, 5), sampled every `step` as well; or the times (samples,) wanted.
             torque: joint forces: None; (..., nv); (samples, ..., nv), each row held until the next time; or a function
-                (t, q, qd) -> tau, such as a controller of `qddot.control`. If it has an attribute `period`, it is asked once every
-                period and held in between.
-            voltage: of the electric motors (drives with a `resistance`), V, (..., m) in the forms of `torque`; their torques come
-                on top of it. The result has `voltage`, `current`, `electrical_power`, `heat` and `magnetic_energy`, too.
+                (t, q, qd) -> tau, such as a controller of `qddot.control`. If it has an attribute `period`, it is called once every
+                period and its result held in between.
+            voltage: of the electric motors (drives with a `resistance`), V, (..., m) in the forms of `torque`; their torques are
+                added to it. The result has `voltage`, `current`, `electrical_power`, `heat` and `magnetic_energy`, too.
             electric: `"full"`: currents of motors with an inductance are states; `"reduced"`: they settle at once.
-            f_ext, f_tip: external forces as in `inverse_dynamics`, or functions (t, q, qd) that give such.
-            constraints: what the robot moves under; None: the constraints of its description, if any; False: none, the open tree.
+            f_ext, f_tip: external forces as in `inverse_dynamics`, or functions of (t, q, qd) that return them.
+            constraints: those the robot moves under; None: the constraints of its description, if any; False: none, the open tree.
             parameters: inertial parameters (..., 10 bodies) in the order of `parameters()` instead of the robot's own, such as a
                 batch of randomised robots.
-            variables: of a robot that has some (`with_variable`): name -> (...) or (..., size); not under constraints, and none of
-                dry friction, which `rollout` takes.
+            variables: values for the robot's variables (`with_variable`): name -> (...) or (..., size). Not under constraints, and
+                not for constants of dry friction; `rollout` takes those.
             events: a function of (t, q, qd), or several: where it crosses zero, its name and the time go to `events` of the result.
                 As with SciPy, it may have attributes `terminal` (True ends the simulation) and `direction` (1 up, -1 down).
             method: with fixed steps, also for batches, `"rk4"` (order four, compiled), `"variational"` (order two, keeps the energy
-                near its value for good; no dry friction, stops or external forces) or `"euler"` (explicit, order one: to be
-                learnt from, since its energy grows); or one of SciPy's adaptive `"RK45"`, `"DOP853"` and `"Radau"` (implicit,
+                near its value for good; no dry friction, stops or external forces) or `"euler"` (explicit, order one: for
+                teaching, since its energy grows); or one of SciPy's adaptive `"RK45"`, `"DOP853"` and `"Radau"` (implicit,
                 for stiff robots), which locate every event.
-            step: longest fixed step, and where `t` is a final time or a span, between two samples, s.
-            every: keep each k-th sample only, and the last.
+            step: longest fixed step, s; also the time between two samples where `t` is a final time or a span.
+            every: keep only each k-th sample, and the last.
             rtol, atol: tolerances of adaptive methods.
             saturate: hold `torque` within the effort limits of the joints and the torque-speed lines of the motors.
             stops: keep joints within their position limits.
             threads: how many share a large batch; by default QDDOT_THREADS or every core.
-            progress: a bar on stderr if it takes more than a second; None: where stderr is a terminal.
+            progress: show a bar on stderr if it takes more than a second; None: if stderr is a terminal.
 
         Raises:
-            InputError: a wrong shape, an unknown method, or a batch where only one motion can be followed.
+            InputError: a wrong shape, an unknown method, or a batch where only one motion can be simulated.
             SingularityError: the robot has no accelerations in its first state.
             IntegrationError: the motion diverges, or the solver cannot go on; it names time, step and joint.
 
@@ -2323,10 +2323,10 @@ class Robot:
         """
         from qddot.simulate.simulate import simulate
 
-        drives = {"torque": torque, "f_ext": f_ext, "f_tip": f_tip, "constraints": constraints, "parameters": parameters}
+        forces = {"torque": torque, "f_ext": f_ext, "f_tip": f_tip, "constraints": constraints}
         steps = {"method": method, "step": step, "every": every, "rtol": rtol, "atol": atol, "threads": threads}
-        options = {**drives, **steps, "events": events, "saturate": saturate, "stops": stops, "progress": progress}
-        options["variables"] = variables
+        options = {**forces, **steps, "events": events, "saturate": saturate, "stops": stops, "progress": progress}
+        options |= {"parameters": parameters, "variables": variables}
         if voltage is None:
             return simulate(self, q0, qd0, t, **options)
         from qddot.simulate.electric import simulate_electric
@@ -2348,15 +2348,15 @@ class Robot:
         constraints: Any = None,
         device: str = "cpu",
     ) -> Rollout:
-        """A compiled motion of this robot under a law, for many states at once: on the CPU, or in one kernel on a GPU.
+        """Compile the motion of this robot under a control law, for many states at once: on the CPU, or in one kernel on a GPU.
 
             run = robot.rollout(qddot.rollout.PDLaw(kp=100, kd=20), step=1e-3)
             q, qd = run(q0, None, target, steps=1000, every=100)
 
         Args:
             law: a function of a `qddot.rollout.Moment` that gives the joint forces (nv), such as `qddot.rollout.PDLaw` or
-                `ComputedTorqueLaw`; it is traced once and compiled with the step. Of order four it is asked in every stage. None:
-                the control is the joint forces.
+                `ComputedTorqueLaw`; it is traced once and compiled with the step; `"rk4"` evaluates it in each of its four stages.
+                None: the control is the joint forces.
             step: s.
             method: `"semi_implicit"` (order one), `"rk4"` (order four) or `"variational"` (order two, no drift of energy; no dry
                 friction and no stops).
@@ -2366,11 +2366,11 @@ class Robot:
                 result is the same to the last bit.
             address: of a Dask scheduler; None: a cluster on this machine.
             contacts: what the robot may touch (`qddot.contact.Contacts`): steps of order one, in which contacts, stops and dry
-                friction share one law of impulses; for a few contacts, all of which are compiled.
-            constraints: what the robot moves under, without stops and dry friction; None: the constraints of its description, if
+                friction share one law of impulses. It is meant for a few contacts, since all of them are compiled.
+            constraints: those the robot moves under, without stops and dry friction; None: the constraints of its description, if
                 any; False: none, the open tree.
-            device: where NumPy arrays are computed, `"cpu"` or `"cuda"`: in the latter case they travel to a GPU and back (extra
-                `torch`); of a cluster, each worker takes one of its machine. Arrays on a GPU are always computed there.
+            device: where NumPy arrays are computed, `"cpu"` or `"cuda"`: in the latter case they are copied to a GPU and back
+                (extra `torch`); on a cluster, each worker uses a GPU of its machine. Arrays on a GPU are always computed there.
 
         >>> robot = qddot.load("two_link")
         >>> run = robot.rollout(qddot.rollout.PDLaw(kp=50, kd=10), step=1e-3)
@@ -2398,7 +2398,7 @@ class Robot:
         address: Any = None,
         progress: bool | None = None,
     ) -> Fit:
-        """Parameters of links and drives from a recorded motion, with their uncertainty and a verdict (see `qddot.identify`).
+        """Identify parameters of links and drives from a recorded motion, with uncertainty and a verdict (see `qddot.identify`).
 
             fit = robot.identify("run1.csv", validation="run2.csv")
             print(fit.verdict)
@@ -2407,16 +2407,16 @@ class Robot:
         Args:
             log: positions and torques over time: a `Log`, the name of a file or of several, or `Log.chunks(...)` with what a file
                 does not say. Files of more than 100,000 samples are read piece by piece, in constant memory.
-            parameter_set: which parameters; by default ten a link and rotor inertia, viscous and Coulomb friction and an offset a
-                joint, the speed at which friction takes its step being found in the log (`standstill_speeds`).
+            parameter_set: which parameters to identify; by default ten per link and rotor inertia, viscous and Coulomb friction and
+                an offset per joint, with the speed of friction's step found in the log (`standstill_speeds`).
             validation: another log, to be predicted; or the last part of this one, 0.3 for three tenths.
-            method: `"wls"` (joints weighted by their noise), `"ols"`, `"irls"` (robust against gross errors), or `"auto"`: the
-                first, or the last where the torques have gross errors.
-            cutoff: of the low-pass, Hz; by default chosen from the log.
+            method: `"wls"` (joints weighted by their noise), `"ols"`, `"irls"` (robust against outliers), or `"auto"`: `"irls"`
+                where the torques have outliers, else `"wls"`.
+            cutoff: of the low-pass filter, Hz; by default chosen from the log.
             velocity: `"measured"` or `"derivative"` of the positions; by default the better of the two.
             engine: `"serial"`, `"threads"` or `"dask"`; the result is the same to the last bit.
             address: of a Dask scheduler; None: a cluster on this machine.
-            progress: a bar on stderr if it takes more than a second; None: where stderr is a terminal.
+            progress: show a bar on stderr if it takes more than a second; None: if stderr is a terminal.
 
         Raises:
             InputError: a log of other joints, or too short.
@@ -2457,30 +2457,31 @@ class Robot:
         seed: int = 0,
         on_progress: Callable[[str], None] | None = None,
     ) -> Excitation:
-        """The motion from rest to rest that shows the base parameters best, within all limits.
+        """Plan the motion from rest to rest that shows the base parameters best, within all limits.
 
             plan = robot.excitation(acceleration=10.0, radius=0.06)
             plan.to_csv("plan.csv", rate=250)
 
-        A finite Fourier series maximises `log det` of the information (IPOPT with exact gradients; needs the extra `casadi`), from
-        the best of random series. What is returned was looked at on a grid of 1 ms and keeps every limit there.
+        A finite Fourier series maximises `log det` of the information matrix (IPOPT with exact gradients; needs the extra
+        `casadi`), starting from the best of random series. The result keeps every limit on a grid of 1 ms, where it is checked.
 
         Args:
-            period, harmonics: of the series, s; its base frequency is `1 / period`.
+            period: of the series, s; its base frequency is `1 / period`.
+            harmonics: how many the series has.
             ramp: duration of the blends from rest and to rest, s.
             periods: how often the series is repeated.
             limits: positions, speeds and torques; the robot's own if None. `robot.limits._replace(velocity=...)` for others.
             acceleration: limits (nv,), or one number for all.
-            radius: of the capsules about the links that must not touch, m; `"described"`: capsules about the shapes that the
-                description draws; None: distances are not looked at.
-            floor: its height, m, above which every moving link stays; boxes: (centre, edges) of what stands about, m, along the
-                world's axes.
-            friction: which of viscous, coulomb, offset shall be identified of every joint, besides the inertial parameters.
+            radius: of the capsules around the links that must not touch, m; `"described"`: capsules around the shapes that the
+                description draws; None: collisions are not checked.
+            floor: its height, m; every moving link stays above it.
+            boxes: (centre, edges) of each obstacle, m, along the world's axes.
+            friction: which of viscous, coulomb, offset shall be identified for every joint, besides the inertial parameters.
             noise: standard deviations of the torques (nv,), or one number.
-            home: configuration (nq,) where the motion starts and ends; None: wherever suits.
+            home: configuration (nq,) where the motion starts and ends; None: it is chosen.
             near: a recorded motion from which the search begins, a `Log` that is as long as a period.
-            after: a `Fit`, or motions planned before: this one shows what they do not. So several short motions are planned
-                one after the other.
+            after: a `Fit`, or motions planned before: this one shows what they do not, so that several short motions can be
+                planned one after the other.
             starts, iterations: how many searches, and steps of each; fewer are faster.
             seed: of the random series.
             on_progress: called with a line of text now and then.
@@ -2527,7 +2528,7 @@ class Robot:
     # calling ----------------------------------------------------------------------------------------------------------
 
     def _shadow(self, name: str) -> None:
-        """Put the direct entry of a method in its place, if it has one and no subclass has a method of its own."""
+        """Replace a method by its direct entry, if it has one and no subclass overrides the method."""
         method = getattr(Robot, name, None)
         if not hasattr(method, "direct") or getattr(type(self), name) is not method:
             return
@@ -2546,7 +2547,7 @@ class Robot:
             admit(self.__dict__[name], *self._guests.entries[name])
 
     def _compute(self, quantity: str, inputs: dict[str, Any], options: Options, **fixed: str) -> Any:
-        """A quantity in the kind of its inputs."""
+        """Compute a quantity in the array library of its inputs."""
         for x in inputs.values():
             if type(x) is not np.ndarray and library_of(x):
                 return self._guests.compute(quantity, inputs, options, fixed)
@@ -2560,19 +2561,20 @@ class Robot:
         if f_ext is not None or f_tip is not None:
             if guest(inputs.values()):
                 inputs["wrench"] = self._guests.net_stack(inputs, f_ext, f_tip)
-                return self._compute(quantity, inputs, options, **fixed)
-            inputs["wrench"] = net_stack(self._evaluate, inputs["q"], f_ext, f_tip, flag("check", options.get("check", True)))
+            else:
+                check = flag("check", options.get("check", True))
+                inputs["wrench"] = net_stack(self._evaluate, inputs["q"], f_ext, f_tip, check)
         return self._compute(quantity, inputs, options, **fixed)
 
     def _under(self, constraints: Any, variables: Any, *arrays: Any) -> Any:
-        """This robot under constraints, for the kind of the arrays."""
+        """Return this robot under constraints, for the array library of the arrays."""
         if guest(arrays):
             from qddot.constraints.of_tensors import ConstrainedTensors
 
             return ConstrainedTensors(self._guests, constraints, variables)
         return ConstrainedRobot(self._evaluate, constraints, variables=variables)
 
-    # the names some people look for: see also SECOND_NAMES ------------------------------------------------------------
+    # names of the algorithms, for people who look for them: see also SECOND_NAMES ---------------------------------------
 
     rnea = inverse_dynamics
     crba = mass_matrix
@@ -2580,7 +2582,7 @@ class Robot:
 
 
 def framed(frame: str | None) -> dict[str, str]:
-    """The option, if there is one; without it the tip is meant."""
+    """Return the option `frame`; nothing for None, which means the tip."""
     return {} if frame is None else {"frame": frame}
 
 

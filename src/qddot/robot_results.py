@@ -1,4 +1,4 @@
-"""Tuples of arrays in which a robot's methods return several results at once."""
+"""Tuples of arrays for methods of a robot that return several results."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class RobotLimits(NamedTuple):
-    """Positions (nq,) in rad or m, speeds (nv,) in rad/s or m/s, efforts (nv,) in N m or N; inf where there is none."""
+    """Limits of positions (nq,) in rad or m, speeds (nv,) in rad/s or m/s, efforts (nv,) in N m or N; infinite if there is none."""
 
     lower: np.ndarray
     upper: np.ndarray
@@ -29,20 +29,20 @@ class NewtonEuler(NamedTuple):
 
 
 class NewtonEulerBlocks(NamedTuple):
-    """Blocks of the stacked form: six rows a body, in the order of the mechanism's bodies (`body_names`, where rotors follow
-    their links), each in its own frame, which stands on the joint with z along the axis. Six-vectors are angular first.
+    """Blocks of the stacked form: six rows per body, in the order of the mechanism's bodies (`body_names`, with rotors after their
+    links), each in the body's own frame, which is on the joint with z along the axis. Six-vectors are angular first.
 
         V = L A qd        Vdot = L (A qdd - ad_Aqd W V + Vdot_base)        F = L^T (G Vdot - ad_V^T G V)        tau = A^T F
         M = A^T L^T G L A        c = -A^T L^T (G L ad_Aqd W + ad_V^T G) V        g = A^T L^T G L Vdot_base
 
     Attributes:
         A: (..., 6 n, nv), the joints' motions.
-        L: (..., 6 n, 6 n), `(1 - W)^-1`: in the row of a body, the step from each of its ancestors.
-        W: (..., 6 n, 6 n), the step from its parent, in the parent's column.
+        L: (..., 6 n, 6 n), `(1 - W)^-1`: in the rows of a body, the transforms from each of its ancestors.
+        W: (..., 6 n, 6 n), in the rows of a body, the transform from its parent, in the parent's columns.
         G: (..., 6 n, 6 n), spatial inertias on the diagonal.
         ad_Aqd, ad_V: (..., 6 n, 6 n), brackets `[ad]` of the joints' velocities and of the twists, on the diagonal.
         V: (..., 6 n), twists.
-        Vdot_base: (..., 6 n), minus the acceleration of gravity, seen from the bodies that stand on the base.
+        Vdot_base: (..., 6 n), minus the acceleration of gravity, in the frames of the bodies on the base.
 
     >>> robot, q, qd, qdd = qddot.load("two_link"), [0, 1], [1, 2], [3, 4]
     >>> blocks = robot.newton_euler_blocks(q, qd)
@@ -64,17 +64,17 @@ class NewtonEulerBlocks(NamedTuple):
     Vdot_base: np.ndarray
 
     def Vdot(self, qdd: ArrayLike) -> np.ndarray:
-        """Accelerations (..., 6 n) for qdd (..., nv), gravity included: those of a robot at rest that is lifted with 9.81 m/s^2."""
+        """Return accelerations (..., 6 n) for qdd (..., nv), gravity included: a robot at rest seems to accelerate upwards."""
         turning = self.ad_Aqd @ (self.W @ self.V[..., None])
         return (self.L @ (self.A @ np.asarray(qdd, float)[..., None] - turning + self.Vdot_base[..., None]))[..., 0]
 
     def F(self, qdd: ArrayLike) -> np.ndarray:
-        """Wrenches (..., 6 n) that the joints transmit to their bodies, about the joint: moment in N m, then force in N."""
+        """Return wrenches (..., 6 n) that the joints transmit to their bodies, about the joint: moment in N m, then force in N."""
         turning = self.ad_V.swapaxes(-1, -2) @ (self.G @ self.V[..., None])
         return (self.L.swapaxes(-1, -2) @ (self.G @ self.Vdot(qdd)[..., None] - turning))[..., 0]
 
     def tau(self, qdd: ArrayLike) -> np.ndarray:
-        """Joint forces `A^T F` (..., nv), without drives."""
+        """Return the joint forces `A^T F` (..., nv), without drives."""
         return (self.A.swapaxes(-1, -2) @ self.F(qdd)[..., None])[..., 0]
 
 

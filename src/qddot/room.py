@@ -1,4 +1,4 @@
-"""Modules that are called by mistake, as `qddot.identify("run.csv")` is: the error names what was meant."""
+"""Modules that are called by mistake, as in `qddot.identify("run.csv")`: the error names the function to call."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 class Room(ModuleType):
-    """A module that says what to call instead of it."""
+    """A module whose call raises an error that names the function to call instead."""
 
     meant: str
 
@@ -17,7 +17,7 @@ class Room(ModuleType):
 
 
 def not_to_be_called(name: str, meant: str) -> None:
-    """Make a module answer a call with what was meant."""
+    """Make calls of a module raise an error that names the function to call instead, `meant`."""
     module = sys.modules[name]
     module.__class__ = Room
     module.__dict__["meant"] = meant

@@ -52,7 +52,7 @@ def cut(nodes: list[Expr]) -> list[list[Expr]]:
 
 def test_a_place_holds_its_value_until_the_last_part_that_reads_it(nodes):
     parts, results = cut(nodes), set(nodes[::50])
-    departed = [{x for values in sequence.departures(part, operands, 20).values() for x in values} for part in parts]
+    departed = [[x for values in sequence.departures(part, operands, 20).values() for x in values] for part in parts]
     places, holds = sequence.shared_places(parts, operands, departed, results), {}
     home = {node: k for k, part in enumerate(parts) for node in part}
     assert not results & places.keys()

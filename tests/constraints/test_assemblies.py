@@ -58,7 +58,7 @@ def test_a_mode_changes_at_dead_centres_only():
 
 def test_what_is_refused():
     linkage, arm = qddot.load("four_bar"), qddot.load("point_mass_2r")
-    with pytest.raises(InputError, match=r"fix 2 of 3 free motions, so there is no end of configurations: hold 1 more"):
+    with pytest.raises(InputError, match=r"fix 2 of 3 free motions, so there are infinitely many configurations: hold 1 more"):
         linkage.assemblies([0.4, 1.8, 1.7])
     with pytest.raises(InputError, match="2 rows of constraints and 3 free columns"):
         linkage.assembly_mode([0.4, 1.8, 1.7])

@@ -5,7 +5,7 @@ Rows are orientation first, then the velocity of the frame's origin in world axe
 
 from __future__ import annotations
 
-from qddot.algorithms.factor import reciprocal
+from qddot.algorithms.factor import Matrix, reciprocal
 from qddot.algorithms.jacobian import jacobian, jacobian_rate
 from qddot.algorithms.kinematics import Scalars, frame_pose
 from qddot.algorithms.time_jet import TimeJet, TimeJetField, time_jet
@@ -14,14 +14,13 @@ from qddot.model.model import LiftedModel
 from qddot.model.scalar import Scalar
 from qddot.model.spatial import Mat, Motion, Vec, skew
 
-Matrix = list[list[Scalar]]
-
 LOCK = 100
-"""Where the square of cos(pitch) is this many rounding errors, roll and yaw have no meaning."""
+"""Gimbal lock, in rounding errors: where the square of cos(pitch) is smaller, roll and yaw have no meaning."""
 
 
 def analytic_jacobian(model: LiftedModel, q: Scalars, frame: str, coordinates: str = "rpy") -> tuple[Matrix, list[Scalar]]:
-    """6 x n (7 x n for quaternions): `[orientation rates; linear velocity] = J_a qd`; and a margin, positive where it exists."""
+    """Return J_a (6 x n, 7 x n for quaternions), `[orientation rates; linear velocity] = J_a qd`, and a margin, positive where it
+    exists."""
     R = frame_pose(model, q, frame).R
     E = RATES[coordinates](model.field, R)
     J = jacobian(model, q, frame, "world_aligned")
@@ -32,7 +31,7 @@ def analytic_jacobian(model: LiftedModel, q: Scalars, frame: str, coordinates: s
 def analytic_jacobian_rate(
     model: LiftedModel, q: Scalars, qd: Scalars, frame: str, coordinates: str = "rpy"
 ) -> tuple[Matrix, list[Scalar]]:
-    """dJ_a/dt: its angular rows are `Edot J_w + E Jdot_w`, with Edot from the same E over scalars that carry `Rdot = [w] R`."""
+    """Return dJ_a/dt and the margin: angular rows are `Edot J_w + E Jdot_w`, Edot being the rate of E for `Rdot = [w] R`."""
     R = frame_pose(model, q, frame).R
     J, Jdot = jacobian(model, q, frame, "world_aligned"), jacobian_rate(model, q, qd, frame, "world_aligned")
     w = sum((column.w * speed for column, speed in zip(J, qd)), Vec())
@@ -45,16 +44,17 @@ def analytic_jacobian_rate(
 
 
 def linear_rows(columns: list[Motion]) -> Matrix:
+    """Return the rows of a Jacobian for the linear velocity (3 x n), from its columns."""
     return [[column.v[k] for column in columns] for k in range(3)]
 
 
 def margin(field: Field, R: Mat, coordinates: str) -> Scalar:
-    """Positive where the coordinates exist: the square of cos(pitch), less its rounding."""
+    """Return a number that is positive where the coordinates exist: the square of cos(pitch), less its rounding."""
     return R.a.x * R.a.x + R.b.x * R.b.x - LOCK * field.rounding if coordinates in ("rpy", "zyx") else 1
 
 
 def rpy_rates(field: Field, R: Mat) -> list[Vec]:
-    """Rates of (roll, pitch, yaw), about fixed x, y, z, from the angular velocity; singular where pitch is +-90 degrees."""
+    """Return the rows of E for (roll, pitch, yaw), about fixed x, y, z; singular at a pitch of +-90 degrees."""
     secant = reciprocal(field.sqrt(R.a.x * R.a.x + R.b.x * R.b.x))  # of the pitch
     cos_yaw, sin_yaw = R.a.x * secant, R.b.x * secant
     tan_pitch = -R.c.x * secant
@@ -63,18 +63,18 @@ def rpy_rates(field: Field, R: Mat) -> list[Vec]:
 
 
 def zyx_rates(field: Field, R: Mat) -> list[Vec]:
-    """Rates of the Euler angles (yaw, pitch, roll) about z, y', x'': the same angles in the other order."""
+    """Return the rows of E for the Euler angles (yaw, pitch, roll) about z, y', x'': `rpy` in the other order."""
     return rpy_rates(field, R)[::-1]
 
 
 def quaternion_rates(field: Field, R: Mat) -> list[Vec]:
-    """Rates of wxyz, w >= 0."""
+    """Return the rows of E for the quaternion wxyz, w >= 0."""
     w, x, y, z = (c / 2 for c in quaternion(field, R))
     return [Vec(-x, -y, -z), Vec(w, z, -y), Vec(-z, w, x), Vec(y, -x, w)]
 
 
 def rotation_vector_rates(field: Field, R: Mat) -> list[Vec]:
-    """Rates of the rotation vector r (length below pi), by the inverse of the left Jacobian of the exponential."""
+    """Return the rows of E for the rotation vector r (length below pi): the inverse of the exponential's left Jacobian."""
     w, x, y, z = quaternion(field, R)
     square = x * x + y * y + z * z
     tiny = square - 1e-10  # below it sine and angle agree to rounding, and 0/0 threatens
@@ -95,7 +95,7 @@ def rotation_vector_rates(field: Field, R: Mat) -> list[Vec]:
 
 
 def quaternion(field: Field, R: Mat) -> tuple[Scalar, Scalar, Scalar, Scalar]:
-    """wxyz with w >= 0 of a rotation, from its largest component, so that nothing cancels."""
+    """Return the quaternion wxyz, w >= 0, of a rotation, by its largest component, so that nothing cancels."""
     (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = R
     by = [
         (1 + xx + yy + zz, zy - yz, xz - zx, yx - xy),
@@ -115,6 +115,6 @@ def quaternion(field: Field, R: Mat) -> tuple[Scalar, Scalar, Scalar, Scalar]:
 
 
 RATES = {"rpy": rpy_rates, "zyx": zyx_rates, "quaternion": quaternion_rates, "rotation_vector": rotation_vector_rates}
-"""For each kind of coordinates the rows of E: their rates are `E omega`, world axes."""
+"""For each kind of orientation coordinates, the function that returns the rows of E: rates = E omega, omega in world axes."""
 
 COORDINATES = tuple(RATES)

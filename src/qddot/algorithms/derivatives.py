@@ -1,8 +1,8 @@
 """First derivatives of inverse and forward dynamics, in closed form.
 
-With S, composite inertia I, Coriolis map B and force f of each subtree, the derivatives are dot products (Singh, Russell and
-Wensing 2022, after Carpentier and Mansard 2018), here in body frames, as in `coriolis`. For joints with a quaternion, the
-derivative with respect to q is along the tangent: of a change `integrate(q, dq)`.
+With each joint's motion S, and composite inertia I, Coriolis map B and force f of each subtree, the derivatives are dot products
+(Singh, Russell and Wensing 2022, after Carpentier and Mansard 2018), here in body frames, as in `coriolis`. For joints with a
+quaternion, the derivative with respect to q is along the tangent: with respect to dq in `integrate(q, dq)`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from qddot.algorithms.drives import (
     spring_slope,
     spring_torque,
 )
-from qddot.algorithms.factor import transposed
+from qddot.algorithms.factor import Matrix, transposed
 from qddot.algorithms.forward_dynamics import factored_mass_matrix
 from qddot.algorithms.inverse_dynamics import load_torque
 from qddot.algorithms.kinematics import Scalars, column_rates, path_to_root, short_frames, velocities, zeros
@@ -29,11 +29,9 @@ from qddot.model.model import LiftedModel
 from qddot.model.scalar import Scalar
 from qddot.model.spatial import Force, Motion, Transform
 
-Matrix = list[list[Scalar]]
-
 
 def inverse_dynamics_derivatives(model: LiftedModel, q: Scalars, qd: Scalars, qdd: Scalars) -> tuple[Matrix, Matrix, Matrix]:
-    """d tau / dq, d tau / d qd, d tau / d qdd (which is M, but for friction that grows with the load)."""
+    """Return d tau / dq, d tau / d qd and d tau / d qdd (M, unless friction grows with the load)."""
     dq, dqd, dqdd = load_derivatives(model, q, qd, qdd)
     slope = friction_slope(model, qd)
     if any(loaded_columns(model, qd)):
@@ -51,7 +49,7 @@ def load_derivatives(model: LiftedModel, q: Scalars, qd: Scalars, qdd: Scalars) 
     carried, v = velocities(model, X, qd)
     pulled, a = accelerations(model, X, v, qd, qdd)
 
-    # how a column changes what its subtree's velocity and acceleration do: first and second rate as seen from the parent
+    # for each column of qd: first and second rate of its motion S as carried by the parent, and the first rate as both see it
     moving, rate, rate2, swing = column_rates(model, carried, qd), {}, {}, {}
     for body in model.bodies:
         i, S = body.index, [s for _, s in body.subspace]
@@ -63,7 +61,7 @@ def load_derivatives(model: LiftedModel, q: Scalars, qd: Scalars, qdd: Scalars) 
     dq, (dqd, dqdd) = spring_slope(model, q), ([zeros(n) for _ in range(n)] for _ in range(2))
     for c, armature in enumerate(armatures(model)):
         dqdd[c][c] = armature
-    # from the tips to the root: what lies beyond a body is needed there and summed into its parent, and waits nowhere else
+    # tips first: the sums I, B and f of a subtree are used at its root, added to those of the parent, and needed nowhere else
     I, B, f = [body.inertia for body in model.bodies], [CoriolisMap() for _ in model.bodies], [Force() for _ in model.bodies]
     for body in reversed(model.bodies):
         j, parent, own = body.index, body.parent, CoriolisMap.of(body.moments, v[body.index])
@@ -94,7 +92,7 @@ def load_derivatives(model: LiftedModel, q: Scalars, qd: Scalars, qdd: Scalars) 
 def accelerations(
     model: LiftedModel, X: Sequence[Transform], v: Sequence[Motion], qd: Scalars, qdd: Scalars
 ) -> tuple[list[Motion], list[Motion]]:
-    """In each body's frame, its parent's acceleration and its own; the world's is -gravity."""
+    """Return, in each body's frame, its parent's acceleration and its own; the world's is -gravity."""
     pulled, a = [], []
     for body in model.bodies:
         pulled.append(X[body.index].into(Motion(v=-model.gravity) if body.parent == WORLD else a[body.parent]))
@@ -103,7 +101,7 @@ def accelerations(
 
 
 def bias_load(model: LiftedModel, q: Scalars, qd: Scalars) -> list[Scalar]:
-    """Return the load at rest, qdd = 0, by what the derivatives are made of: as part of them it is shorter than Newton-Euler."""
+    """Return the load at qdd = 0 from the terms of the derivatives, which it shares: fewer operations than Newton-Euler again."""
     load = spring_torque(model, q)
     model, X = short_frames(model, q, joined=True)
     _, v = velocities(model, X, qd)
@@ -120,7 +118,7 @@ def bias_load(model: LiftedModel, q: Scalars, qd: Scalars) -> list[Scalar]:
 def forward_dynamics_derivatives(
     model: LiftedModel, q: Scalars, qd: Scalars, tau: Scalars
 ) -> tuple[Matrix, Matrix, Matrix, list[Scalar]]:
-    """d qdd / dq, d qdd / d qd, d qdd / d tau (the inverse of M, but for friction that grows with the load), and the margins of
+    """Return d qdd / dq, d qdd / d qd, d qdd / d tau (the inverse of M, unless friction grows with the load), and the margins of
     forward dynamics.
 
     The load L(q, qd, qdd) is what friction leaves, R / factor with R = tau - F(qd), so

@@ -1,10 +1,10 @@
-"""Configurations that a displacement leads to, over any scalar: sums for coordinates, on the manifold for quaternions."""
+"""Displacements between configurations, over any scalar: sums for coordinates, exponentials for quaternions."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from qddot.algorithms.kinematics import Scalars, coordinate_rates
+from qddot.algorithms.kinematics import Scalars
 from qddot.model.field import Field
 from qddot.model.model import LiftedModel
 from qddot.model.pose import from_quaternion
@@ -12,12 +12,12 @@ from qddot.model.scalar import Scalar
 from qddot.model.spatial import Vec
 
 SMALL = 1e-2
-"""Squares of angles below this take the series: six terms are exact to rounding, and so are their first derivatives."""
+"""Below this square of an angle, functions are power series: six terms are exact to rounding, and so are their derivatives."""
 
 
 def integrate(model: LiftedModel, q: Scalars, v: Scalars) -> list[Scalar]:
-    """The configuration reached from q by the displacement v. Smooth everywhere, so that at v = 0 it is differentiated along the
-    tangent."""
+    """Return the configuration reached from q by the displacement v. It is smooth everywhere: its derivative at v = 0 is that along
+    the tangent."""
     reached: list[Scalar] = []
     for part, at, columns in model.source.mechanism.parts():
         here, by = q[at], v[columns]
@@ -32,7 +32,7 @@ def integrate(model: LiftedModel, q: Scalars, v: Scalars) -> list[Scalar]:
 
 
 def difference(model: LiftedModel, start: Scalars, end: Scalars) -> list[Scalar]:
-    """The displacement from one configuration to another, the shorter way round; the inverse of `integrate`."""
+    """Return the displacement from one configuration to another, the shorter way round; the inverse of `integrate`."""
     found: list[Scalar] = []
     for part, at, _ in model.source.mechanism.parts():
         a, b = start[at], end[at]
@@ -50,18 +50,19 @@ def difference(model: LiftedModel, start: Scalars, end: Scalars) -> list[Scalar]
 
 
 def unit(field: Field, q: Scalars) -> list[Scalar]:
+    """Return a vector divided by its length."""
     length = field.sqrt(sum((x * x for x in q), 0.0))
     return [x / length for x in q]
 
 
 def rotation_vector(field: Field, a: Scalars, b: Scalars) -> tuple[Vec, Scalar]:
-    """Vector w of the rotation from the unit quaternion a to b, in the axes of a; and c of the inverse `1 - w x / 2 + c w x w x` of
-    the exponential's translation."""
+    """Return the vector w of the rotation from the unit quaternion a to b, in the axes of a; and the factor c in
+    `1 - w x / 2 + c w x w x`, which takes a body's translation to its velocity (`screw_step` backwards)."""
     A, B = Vec(*a[1:]), Vec(*b[1:])
     cosine, v = a[0] * b[0] + A.dot(B), B * a[0] - A * b[0] - A.cross(B)
     side = field.where_positive(cosine, 1.0, field.where_positive(-cosine, -1.0, 1.0))
     cosine, v = cosine * side, v * side
-    square = v.dot(v)  # of the sine of half the angle
+    square = v.dot(v)  # sin(angle / 2)^2
     sine, near = split(field, square)
     half = field.atan2(sine, cosine)
     arcsine = (2, 1 / 3, 3 / 20, 5 / 56, 35 / 576, 63 / 1408, 231 / 6656, 143 / 5120)
@@ -73,13 +74,8 @@ def rotation_vector(field: Field, a: Scalars, b: Scalars) -> tuple[Vec, Scalar]:
     return w, c
 
 
-def rate(model: LiftedModel, q: Scalars, qd: Scalars) -> list[Scalar]:
-    """dq/dt."""
-    return coordinate_rates(model, q, qd)
-
-
 def turned(field: Field, q: Scalars, w: Scalars) -> list[Scalar]:
-    """The quaternion `q exp(w / 2)`."""
+    """Return the quaternion `q exp(w / 2)`."""
     a, b, c, d = q
     square = w[0] * w[0] + w[1] * w[1] + w[2] * w[2]
     angle, near = split(field, square)
@@ -87,18 +83,17 @@ def turned(field: Field, q: Scalars, w: Scalars) -> list[Scalar]:
     s = field.where_positive(near, series(square, (1 / 2, -1 / 48, 1 / 3840, -1 / 645120, 1 / 185794560)), sine / angle)
     e = field.where_positive(near, series(square, (1, -1 / 8, 1 / 384, -1 / 46080, 1 / 10321920)), cosine)
     x, y, z = (component * s for component in w)
-    found = [
+    product = [
         a * e - b * x - c * y - d * z,
         a * x + b * e + c * z - d * y,
         a * y - b * z + c * e + d * x,
         a * z + b * y - c * x + d * e,
     ]
-    length = field.sqrt(sum((r * r for r in found), 0.0))
-    return [r / length for r in found]
+    return unit(field, product)
 
 
 def screw_step(field: Field, w: Vec, v: Vec) -> Vec:
-    """How far the origin moves, in its first axes, while a body turns by w and its origin has the velocity v in its own axes."""
+    """Return how far a body's origin moves, in its initial axes, while the body turns by w and moves with constant v in its own."""
     square = w.x * w.x + w.y * w.y + w.z * w.z
     angle, near = split(field, square)
     cosine, sine = field.cos_sin(angle)
@@ -112,12 +107,13 @@ def screw_step(field: Field, w: Vec, v: Vec) -> Vec:
 
 
 def split(field: Field, square: Scalar) -> tuple[Scalar, Scalar]:
-    """An angle that is never near zero, and what is positive where the square of the true one is small."""
+    """Return the root of a square (1 where it is small, for divisions), and a number that is positive where it is small."""
     near = SMALL - square
     return field.sqrt(field.where_positive(near, 1.0, square)), near
 
 
 def series(x: Scalar, coefficients: Sequence[float]) -> Scalar:
+    """Return a polynomial's value, by Horner's rule; the constant term comes first."""
     total: Scalar = coefficients[-1]
     for c in reversed(coefficients[:-1]):
         total = total * x + c

@@ -1,7 +1,7 @@
-"""Terms that drives add: rotor, friction, spring. Each is one term, so the recursions never branch on them.
+"""Terms that drives add to the equation of motion: rotor, friction, spring. The recursions need no branch for them.
 
-A rotor that is felt as a gyroscope, or that several joints turn, is a body like any other (`qddot.model.joints.Rotor`); what
-remains of the others is their reflected inertia, here called armature.
+A rotor that acts as a gyroscope, or that several joints turn, is a body like any other (`qddot.model.joints.Rotor`); all others
+count by their reflected inertia, here called armature.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from qddot.model.model import LiftedModel
 from qddot.model.scalar import Scalar, is_zero
 
 Shaft = list[tuple[int, Scalar]]
-"""Columns of qd and what each turns it by: where friction acts."""
+"""A shaft: the columns of qd that turn it, each with its ratio. Its friction acts at its own speed."""
 
 
 def shafts(body: LiftedBody) -> list[Shaft]:
-    """Shafts of a drive: of a motor the one that all its joints turn; otherwise each coordinate of the joint."""
+    """Return the shafts of a body's drive: for a motor the one that all its joints turn, else one for each column of the joint."""
     if isinstance(body.joint, Rotor):
         return [[(c, s.w.z) for c, s in body.subspace]]
     return [[(c, 1)] for c in body.columns]
 
 
 def driven(model: LiftedModel) -> list[LiftedBody]:
-    """Bodies on a joint with a drive."""
+    """Return the bodies on a joint with a drive."""
     return [body for body in model.bodies if body.is_driven]
 
 
 def armatures(model: LiftedModel) -> list[Scalar]:
-    """Inertia that rotors add to the diagonal of M, column by column."""
+    """Return the inertia that rotors add to the diagonal of M, column by column."""
     total = zeros(model.nv)
     for body in driven(model):
         for c in () if isinstance(body.joint, Rotor) else body.columns:
@@ -42,7 +42,7 @@ def armatures(model: LiftedModel) -> list[Scalar]:
 
 
 def armature_torque(model: LiftedModel, qdd: Scalars) -> list[Scalar]:
-    """Reflected rotor inertia times acceleration."""
+    """Return reflected rotor inertia times acceleration."""
     return [armature * x for armature, x in zip(armatures(model), qdd)]
 
 
@@ -50,9 +50,12 @@ def armature_torque(model: LiftedModel, qdd: Scalars) -> list[Scalar]:
 
 
 def friction_torque(model: LiftedModel, qd: Scalars, sliding: Scalars | None = None) -> list[Scalar]:
-    """Friction but for what grows with the load (`qddot.model.friction`); at standstill a hard step is 0, though it could hold more
-    (`qddot.simulate`). `sliding`: (nv,) direction 1, -1 or 0 of each column whose friction sticks, instead of the sign of its
-    speed."""
+    """Return the friction (`qddot.model.friction`) except the part that grows with the load. A hard step is 0 at standstill, where
+    it could hold more (`qddot.simulate`).
+
+    Args:
+        sliding: (nv,) direction 1, -1 or 0, used instead of the sign of the speed in each column whose friction can stick.
+    """
     tau = zeros(model.nv)
     for shaft, at in sliding_shafts(model, qd, sliding):
         f = at.torque()
@@ -62,7 +65,7 @@ def friction_torque(model: LiftedModel, qd: Scalars, sliding: Scalars | None = N
 
 
 def friction_slope(model: LiftedModel, qd: Scalars) -> list[list[Scalar]]:
-    """d friction / d qd; a hard step has none, except where it jumps."""
+    """Return d friction / d qd; a hard step counts as flat."""
     slope = [zeros(model.nv) for _ in range(model.nv)]
     for shaft, at in sliding_shafts(model, qd):
         f = at.slope()
@@ -73,7 +76,7 @@ def friction_slope(model: LiftedModel, qd: Scalars) -> list[list[Scalar]]:
 
 
 def load_factors(model: LiftedModel, qd: Scalars, load: Scalars, sliding: Scalars | None = None) -> list[Scalar]:
-    """Factor of the load of each column, where friction grows with it (`Sliding.load_factor`)."""
+    """Return the factor by which friction multiplies the load of each column (`Sliding.load_factor`); 1 without such friction."""
     factors: list[Scalar] = [1] * model.nv
     for c, at in loaded_columns(model, qd, sliding):
         factors[c] = at.load_factor(load[c])
@@ -81,7 +84,7 @@ def load_factors(model: LiftedModel, qd: Scalars, load: Scalars, sliding: Scalar
 
 
 def load_factor_slopes(model: LiftedModel, qd: Scalars, load: Scalars) -> list[Scalar]:
-    """How that grows with the rate of the same column; nothing does for a hard step."""
+    """Return the slope of each load factor with respect to the rate of its column; zero for a hard step."""
     slopes = zeros(model.nv)
     for c, at in loaded_columns(model, qd):
         slopes[c] = at.load_factor_slope(load[c])
@@ -89,18 +92,18 @@ def load_factor_slopes(model: LiftedModel, qd: Scalars, load: Scalars) -> list[S
 
 
 def sliding_shafts(model: LiftedModel, qd: Scalars, sliding: Scalars | None = None) -> Iterator[tuple[Shaft, Sliding]]:
-    """Each shaft with friction, at its speed."""
+    """Yield each shaft with friction, and its friction at its speed."""
     for body in driven(model):
         nominal = nominal_friction(model, body)
         if not nominal.laws:
-            continue  # by the model's own numbers: a friction that is not there costs nothing, and asks no scalar for its sign
+            continue  # decided by the model's own numbers: no operations, and no sign of a scalar, for a friction that is zero
         for shaft in shafts(body):
             direction = None if sliding is None or not nominal.sticks else shaft_direction(body.name, shaft, sliding)
             yield shaft, body.drive.friction.at(model.field, shaft_speed(shaft, qd), direction, nominal)
 
 
 def loaded_columns(model: LiftedModel, qd: Scalars, sliding: Scalars | None = None) -> Iterator[tuple[int, Sliding]]:
-    """Each column whose friction grows with the load: such a shaft is one joint."""
+    """Yield each column whose friction grows with the load, and that friction; such a shaft belongs to one joint."""
     for body in driven(model):
         nominal = nominal_friction(model, body)
         if not is_zero(nominal.load):
@@ -110,12 +113,12 @@ def loaded_columns(model: LiftedModel, qd: Scalars, sliding: Scalars | None = No
 
 
 def nominal_friction(model: LiftedModel, body: LiftedBody) -> ShaftFriction:
-    """A body's friction in the model's own numbers."""
+    """Return a body's friction in the model's own numbers."""
     return model.source.bodies[body.index].drive.friction
 
 
 def shaft_direction(name: str, shaft: Shaft, sliding: Scalars) -> Scalar:
-    """Which way a shaft of one column turns. Raises InputError: it has several."""
+    """Return the direction in which a shaft of one column turns. Raises InputError: it has several columns."""
     if len(shaft) > 1:
         raise InputError(
             f"motor {name!r} turns {len(shaft)} joints, and its friction sticks: which way it slides cannot be given joint by "
@@ -126,7 +129,8 @@ def shaft_direction(name: str, shaft: Shaft, sliding: Scalars) -> Scalar:
 
 
 def shaft_speed(shaft: Shaft, qd: Scalars) -> Scalar:
-    """How fast it turns. Of a differential, rounding must not turn what stands still: speeds come first, then their one ratio."""
+    """Return the speed of a shaft. With one ratio up to signs (a differential), speeds are summed before they are multiplied: if
+    they cancel, the shaft stands still exactly."""
     _, first = shaft[0]
     if all(ratio == first or ratio == -first for _, ratio in shaft):
         return sum((qd[c] if ratio == first else -qd[c] for c, ratio in shaft), 0) * first
@@ -137,7 +141,7 @@ def shaft_speed(shaft: Shaft, qd: Scalars) -> Scalar:
 
 
 def spring_torque(model: LiftedModel, q: Scalars) -> list[Scalar]:
-    """Joint forces that balance the springs, and torques that come again in every turn."""
+    """Return the joint forces that balance the springs and the harmonics (torques that repeat in every turn)."""
     tau = zeros(model.nv)
     for body, shaft, stretch in stretched(model, q):
         for c, ratio in shaft:
@@ -148,13 +152,13 @@ def spring_torque(model: LiftedModel, q: Scalars) -> list[Scalar]:
 
 
 def spring_energy(model: LiftedModel, q: Scalars) -> Scalar:
-    """Energy stored in the springs."""
+    """Return the energy stored in springs and harmonics."""
     springs = (body.drive.stiffness * stretch * (stretch / 2) for body, _, stretch in stretched(model, q))  # 0 / 2 is no exact 0
     return sum((a * (sin / k) - b * (cos / k) for _, k, (a, b), (cos, sin) in waves(model, q)), sum(springs, 0))
 
 
 def spring_slope(model: LiftedModel, q: Scalars) -> list[list[Scalar]]:
-    """d spring / dq."""
+    """Return d spring_torque / dq."""
     slope = [zeros(model.nv) for _ in range(model.nv)]
     for body, shaft, _ in stretched(model, q):
         for c, ratio in shaft:
@@ -166,7 +170,7 @@ def spring_slope(model: LiftedModel, q: Scalars) -> list[list[Scalar]]:
 
 
 def waves(model: LiftedModel, q: Scalars) -> Iterator[tuple[int, int, tuple[Scalar, Scalar], tuple[Scalar, Scalar]]]:
-    """(column, k, (a, b), (cos kq, sin kq)) of each `a cos(k q) + b sin(k q)` that a hinge needs."""
+    """Yield (column, k, (a, b), (cos kq, sin kq)) for each harmonic `a cos(k q) + b sin(k q)` of a hinge."""
     for body in driven(model):
         if body.drive.harmonics:
             once = model.field.cos_sin(q[body.coordinates[0]])
@@ -175,7 +179,7 @@ def waves(model: LiftedModel, q: Scalars) -> Iterator[tuple[int, int, tuple[Scal
 
 
 def multiple(once: tuple[Scalar, Scalar], k: int) -> tuple[Scalar, Scalar]:
-    """(cos kx, sin kx) from (cos x, sin x): doubled, and one more where k is odd. A joint has turned by x already."""
+    """Return (cos kx, sin kx) from (cos x, sin x), by doubling the angle of k // 2, and adding x once where k is odd."""
     if k == 1:
         return once
     c, s = multiple(once, k // 2)
@@ -186,11 +190,12 @@ def multiple(once: tuple[Scalar, Scalar], k: int) -> tuple[Scalar, Scalar]:
 
 
 def stretched(model: LiftedModel, q: Scalars) -> Iterator[tuple[LiftedBody, Shaft, Scalar]]:
-    """(body, shaft, how far its spring is wound up): of joints with one coordinate, and of elastic gears."""
+    """Yield (body, shaft, stretch of its spring), for joints with one coordinate and for elastic gears."""
     for body in driven(model):
         if len(body.coordinates) == 1 or (isinstance(body.joint, Rotor) and body.coordinates):
             yield body, shafts(body)[0], stretch(body, q)
 
 
 def stretch(body: LiftedBody, q: Scalars) -> Scalar:
+    """Return how far a drive's spring is from rest."""
     return sum((q[i] * ratio for i, (_, ratio) in zip(body.coordinates, shafts(body)[0])), 0) - body.drive.rest

@@ -28,7 +28,7 @@ def potential_energy(model: LiftedModel, q: Scalars) -> Scalar:
 
 
 def first_moment(model: LiftedModel, q: Scalars) -> Vec:
-    """Mass times centre of mass, in the world."""
+    """Return mass times centre of mass, in the world."""
     X0 = world_poses(model, q)
     return sum((X0[body.index].R @ body.inertia.h + X0[body.index].p * body.inertia.m for body in model.bodies), Vec())
 
@@ -44,7 +44,7 @@ def center_of_mass(model: LiftedModel, q: Scalars) -> Vec:
 
 
 def momentum(model: LiftedModel, q: Scalars, qd: Scalars) -> Force:
-    """Angular momentum about the centre of mass, and linear momentum, in world axes."""
+    """Return the angular momentum about the centre of mass, and the linear momentum, in world axes."""
     X0 = world_poses(model, q)
     v = world_velocities(model, world_columns(model, X0), qd)
     total = Force()

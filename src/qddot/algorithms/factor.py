@@ -15,18 +15,18 @@ Matrix = list[list[Scalar]]
 
 
 class Factor(NamedTuple):
-    """`L` has a unit diagonal and stands below it in `rows`; `pivots` is D, `inverse` its reciprocal."""
+    """Factors of a matrix: `rows` holds L below its unit diagonal, `pivots` is D, `inverse` has the reciprocals of D."""
 
     rows: Matrix
     pivots: list[Scalar]
     inverse: list[Scalar]
 
     def solve(self, b: Scalars) -> list[Scalar]:
-        """x with A x = b; of a shorter b, which goes on with zeros, as many elements of x."""
+        """Return x with A x = b. A shorter b stands for one that ends in zeros: as many elements of x are returned."""
         return self.solve_lower([value * scale for value, scale in zip(self.solve_upper(b), self.inverse)])
 
     def solve_upper(self, b: Scalars) -> list[Scalar]:
-        """`L^-T b`."""
+        """Return `L^-T b`."""
         x = list(b)
         for i in reversed(range(len(x))):
             for j in range(i):
@@ -34,7 +34,7 @@ class Factor(NamedTuple):
         return x
 
     def solve_lower(self, b: Scalars) -> list[Scalar]:
-        """`L^-1 b`."""
+        """Return `L^-1 b`."""
         x = list(b)
         for i in range(len(x)):
             for j in range(i):
@@ -42,7 +42,7 @@ class Factor(NamedTuple):
         return x
 
     def inverted(self) -> Matrix:
-        """The inverse of A, which is symmetric: one half is computed."""
+        """Return the inverse of A, of which only one half is computed: it is symmetric."""
         half = [self.solve([*[0] * j, 1]) for j in range(len(self.rows))]
         return [[half[max(i, j)][min(i, j)] for j in range(len(half))] for i in range(len(half))]
 
@@ -63,14 +63,14 @@ def factor(A: Matrix) -> Factor:
 
 
 def reciprocal(x: Scalar) -> Scalar:
-    """1/x; infinite for an exact zero, the pivot of a joint that moves nothing. An overflow stays one: it is no zero."""
+    """Return 1/x: infinity for an exact zero, the pivot of a joint that moves nothing, and NaN (not zero) for an overflow."""
     if isinstance(x, (int, float)) and (x == 0 or not math.isfinite(x)):
         return math.inf if x == 0 else math.nan
     return 1 / x
 
 
 def held(M: Matrix, moving: Scalars) -> Factor:
-    """Factor of M without what is held (`moving` 0, else 1): its rows and columns become those of the identity."""
+    """Factor M with rows and columns of held coordinates (`moving` 0, else 1) replaced by those of the identity."""
     n = range(len(M))
     return factor([[M[i][j] * moving[i] * moving[j] + (1 - moving[i] if i == j else 0) for j in n] for i in n])
 

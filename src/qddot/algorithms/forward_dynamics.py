@@ -19,13 +19,13 @@ from qddot.model.scalar import Scalar, is_zero
 from qddot.model.spatial import ArticulatedInertia, Force, Mat, Motion, RigidInertia, Transform, Vec, diagonal, map_scalars
 
 NOISE = 2000
-"""A pivot below this many rounding errors of the inertia it was computed from means nothing."""
+"""Rounding errors of the inertia it is computed from, below which a pivot is noise."""
 
 Accelerations = tuple[list[Scalar], list[Scalar]]
 
 
 def articulated_bodies(model: LiftedModel, q: Scalars, qd: Scalars, tau: Scalars, f_ext: Wrenches | None = None) -> Accelerations:
-    """qdd and margins, in one pass out, one in, one out. Joints that share a coordinate need `composite_bodies`."""
+    """Return qdd and margins, by passes outward, inward and outward. Joints that share a coordinate need `composite_bodies`."""
     X = joint_poses(model, q)
     driving = [t - k for t, k in zip(delivered_torque(model, qd, tau), spring_torque(model, q))]
     v, c, IA, pA = {WORLD: Motion()}, {}, {}, {}
@@ -76,14 +76,14 @@ def articulated_bodies(model: LiftedModel, q: Scalars, qd: Scalars, tau: Scalars
 
 
 def gains(D: Factor, U: list[Force]) -> list[Force]:
-    """`U D^-1`, column by column."""
+    """Return `U D^-1`, column by column."""
     n = len(U)
     columns = [D.solve([1 if j == k else 0 for j in range(n)]) for k in range(n)]
     return [sum((U[j] * columns[k][j] for j in range(n)), Force()) for k in range(n)]
 
 
 def composite_bodies(model: LiftedModel, q: Scalars, qd: Scalars, tau: Scalars, f_ext: Wrenches | None = None) -> Accelerations:
-    """qdd and margins from M qdd = tau - bias: fewer operations than articulated bodies for up to a few dozen joints."""
+    """Return qdd and margins from M qdd = tau - bias: fewer operations than articulated bodies for up to a few dozen joints."""
     solved, margins = factored_mass_matrix(model, q)
     bias = load_torque(model, q, qd, zeros(model.nv), f_ext)
     return solved.solve([t - b for t, b in zip(delivered_torque(model, qd, tau), bias)]), margins
@@ -92,24 +92,24 @@ def composite_bodies(model: LiftedModel, q: Scalars, qd: Scalars, tau: Scalars, 
 def held_bodies(
     model: LiftedModel, q: Scalars, qd: Scalars, tau: Scalars, sliding: Scalars, moving: Scalars, f_ext: Wrenches | None = None
 ) -> Accelerations:
-    """qdd and margins while columns with `moving` 0 (else 1) are held at rest, and dry friction acts against `sliding`.
+    """Return qdd and margins while columns with `moving` 0 (else 1) are held at rest, and dry friction acts against `sliding`.
 
     A held column leaves the equations: its row and column of M become those of the identity, its force zero.
     """
     solved = held(mass_matrix(model, q), moving)
     bias = load_torque(model, q, qd, zeros(model.nv), f_ext)
     force = [(t - b) * x for t, b, x in zip(delivered_torque(model, qd, tau, sliding), bias, moving)]
-    return solved.solve(force), list(solved.pivots)
+    return solved.solve(force), solved.pivots
 
 
 def delivered_torque(model: LiftedModel, qd: Scalars, tau: Scalars, sliding: Scalars | None = None) -> list[Scalar]:
-    """Joint forces less friction: the part that moves the links."""
+    """Return the joint forces less friction: the part that moves the links."""
     rest = [t - f for t, f in zip(tau, friction_torque(model, qd, sliding))]
     return [r / factor for r, factor in zip(rest, load_factors(model, qd, rest, sliding))]
 
 
 def factored_mass_matrix(model: LiftedModel, q: Scalars, joined: bool = False) -> tuple[Factor, list[Scalar]]:
-    """M(q), factored, and the margins of its pivots."""
+    """Return M(q), factored, and the margins of its pivots."""
     solved = factor(mass_matrix(model, q, joined))
     margins = list(solved.pivots)
     for body, noise in zip(model.bodies, pivot_noise(model)):
@@ -119,17 +119,17 @@ def factored_mass_matrix(model: LiftedModel, q: Scalars, joined: bool = False) -
 
 
 def mass_matrix_inverse(model: LiftedModel, q: Scalars) -> tuple[Matrix, list[Scalar]]:
-    """M(q)^-1, and the margins of the pivots of M."""
+    """Return M(q)^-1, and the margins of the pivots of M."""
     solved, margins = factored_mass_matrix(model, q)
     return solved.inverted(), margins
 
 
 def pivot_noise(model: LiftedModel) -> list[list[Scalar]]:
-    """For each body and column, the rounding error of a pivot: of terms as large as those that it is a sum of can get.
+    """Return, for each body and column, a bound for the rounding error of a pivot, from the largest terms that it can be a sum of.
 
-    They follow from the numbers of the links as described, element by element, without the signs by which they might cancel. So a
-    link far out along a hinge adds nothing to what resists that hinge, nor to its error, unless something turns the one into the
-    other: a rotation between link and joint, or a joint further out.
+    The bounds follow from the numbers of the links as described, element by element and by magnitude, so that nothing cancels. A
+    link far out along a hinge's axis adds nothing to the inertia about that axis, nor to its error, unless a rotation between link
+    and joint, or a joint further out, turns it away from the axis.
     """
     source = model.source
     if source.symbols:
@@ -147,8 +147,8 @@ def pivot_noise(model: LiftedModel) -> list[list[Scalar]]:
 
 
 class Size(NamedTuple):
-    """How large the terms of an inertia get: element by element, and for first and second moments as a whole, which a rotation does
-    not change, so that they stay bounds where many follow each other."""
+    """Bounds for the terms of an inertia: for each element, and for the first and second moments as a whole. The latter two are the
+    same in all axes, so they remain sharp after many rotations."""
 
     m: Scalar
     h: Vec
@@ -165,7 +165,7 @@ class Size(NamedTuple):
         return Size(self.m + o.m, self.h + o.h, self.I + o.I, self.first + o.first, self.second + o.second)
 
     def moved(self, X: Transform) -> Size:
-        """Seen from the parent of a child at X, given by magnitudes: all terms of `X.out_inertia`."""
+        """Return the bounds in the parent's frame: for all terms of `X.out_inertia`. X is given by magnitudes."""
         d = sum(X.p)
         second, first = self.second + 4 * d * self.first + 2 * d * d * self.m, self.first + d * self.m
         turned = Vec(*(smaller(x, self.first) for x in X.R @ self.h))
@@ -175,18 +175,18 @@ class Size(NamedTuple):
         return Size(self.m, h, map_scalars(lambda x: smaller(x, second), I), first, second)
 
     def resistance(self, s: Motion) -> Scalar:
-        """The terms of `s . (i @ s)`."""
+        """Return a bound for the terms of `s . (I s)`, the inertia along a joint's motion."""
         pairs = [(x, y, self.I[i][j]) for i, x in enumerate(s.w) for j, y in enumerate(s.w) if not (is_zero(x) or is_zero(y))]
         return sum(((x * x + y * y) * element / 2 for x, y, element in pairs), s.v.dot(s.v) * self.m)
 
 
 def smaller(x: Scalar, y: Scalar) -> Scalar:
-    """Return the smaller of two numbers; where one is not known yet, the second."""
+    """Return the smaller of two numbers; if one has no value yet (a variable), the second."""
     return min(x, y) if isinstance(x, float | int) and isinstance(y, float | int) else y
 
 
 def swept(body: Body) -> Transform:
-    """Magnitudes of a body's pose in its parent, wherever its joint has taken it."""
+    """Return a bound for the magnitudes of a body's pose in its parent, over all positions of its joint."""
     subspace, at = body.joint.subspace, map_scalars(abs, body.placement)
     turns = [any(s.w[k] != 0 for s in subspace) for k in range(3)]
     about_other = lambda i, j: sum(turns) > 1 or any(turns[k] for k in range(3) if k not in (i, j))  # noqa: E731

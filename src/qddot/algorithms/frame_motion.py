@@ -1,6 +1,6 @@
 """Twist and acceleration of a frame, in the references of its Jacobian.
 
-They are `V = J qd` and its rate, `J qdd + dJ/dt qd`, by one pass over the bodies that carry the frame instead of by columns.
+They are `V = J qd` and its rate, `J qdd + dJ/dt qd`, computed by one pass over the bodies that carry the frame, without J.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from qddot.model.spatial import Motion
 
 
 def frame_velocity(model: LiftedModel, q: Scalars, qd: Scalars, frame: str, reference: str) -> list[Scalar]:
-    """V (6,), angular first."""
+    """Return the twist V (6,), angular first."""
     body, pose = model.frame(frame)
     X0 = world_poses(model, q)
     v = world_velocities(model, world_columns(model, X0), qd)
@@ -21,8 +21,8 @@ def frame_velocity(model: LiftedModel, q: Scalars, qd: Scalars, frame: str, refe
 
 
 def frame_acceleration(model: LiftedModel, q: Scalars, qd: Scalars, qdd: Scalars, frame: str, reference: str) -> list[Scalar]:
-    """dV/dt (6,): in world coordinates a column is fixed to its body and changes by the bracket; what a moving observer with the
-    twist `w` sees on top of that is `-w x V`."""
+    """Return dV/dt (6,). In world coordinates a column is fixed to its body, so it changes by the bracket with the body's twist; an
+    observer moving with twist `w` sees `-w x V` besides."""
     body, pose = model.frame(frame)
     X0 = world_poses(model, q)
     S0 = world_columns(model, X0)

@@ -2,8 +2,8 @@
 
     p = dL/dqd = M qd        H(q, p) = p^T M^-1 p / 2 + V        qd = dH/dp        p' = -dH/dq + tau - friction
 
-`-dH/dq` at constant p is `dL/dq` at constant qd, `C^T qd - g - springs`. Where qd is no rate of coordinates, as that of spherical
-and free joints, the same `p' = d(M qd)/dt` holds.
+`-dH/dq` at constant p is `dL/dq` at constant qd, `C^T qd - g - springs`. For spherical and free joints, where qd is no rate of
+coordinates, `p' = d(M qd)/dt` is what is computed.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from qddot.model.spatial import Vec
 
 
 def generalized_momentum(model: LiftedModel, q: Scalars, qd: Scalars) -> list[Scalar]:
-    """p = M qd: the forces that accelerate by qd what stands still."""
+    """Return p = M qd, as the forces that give the robot at rest, without gravity, the acceleration qd."""
     links = newton_euler(model, q, zeros(model.nv), qd, Vec())
     return [a + b for a, b in zip(links, armature_torque(model, qd))]
 
 
 def hamiltonian(model: LiftedModel, q: Scalars, p: Scalars) -> tuple[Scalar, list[Scalar]]:
-    """H(q, p), and margins that are positive where M has an inverse."""
+    """Return H(q, p), and margins that are positive where M has an inverse."""
     M, margins = factored_mass_matrix(model, q)
     return dot(p, M.solve(p)) / 2 + potential_energy(model, q), margins
 
@@ -35,7 +35,7 @@ def hamiltonian(model: LiftedModel, q: Scalars, p: Scalars) -> tuple[Scalar, lis
 def hamilton_rates(
     model: LiftedModel, q: Scalars, p: Scalars, tau: Scalars, f_ext: Wrenches | None = None
 ) -> tuple[list[Scalar], list[Scalar], list[Scalar]]:
-    """qd and dp/dt, and margins as above: `dp/dt = M qdd + Mdot qd`."""
+    """Return qd, dp/dt = M qdd + Mdot qd, and margins that are positive where M has an inverse."""
     M, margins = factored_mass_matrix(model, q)
     qd = M.solve(p)
     turning, load = times(mass_matrix_rate(model, q, qd), qd), load_torque(model, q, qd, zeros(model.nv), f_ext)

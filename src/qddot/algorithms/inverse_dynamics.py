@@ -18,7 +18,7 @@ Wrenches = Mapping[int, Force]
 def newton_euler(
     model: LiftedModel, q: Scalars, qd: Scalars, qdd: Scalars, gravity: Vec, f_ext: Wrenches | None = None
 ) -> list[Scalar]:
-    """Forces of the links alone: of what each joint transmits, the part along its motions."""
+    """Return the joint forces of the links alone: the part of each transmitted wrench that is along the joint's motion."""
     tau = zeros(model.nv)
     for body, f in transmitted(model, q, qd, qdd, gravity, f_ext):
         for c, s in body.subspace:
@@ -29,11 +29,11 @@ def newton_euler(
 def transmitted(
     model: LiftedModel, q: Scalars, qd: Scalars, qdd: Scalars, gravity: Vec, f_ext: Wrenches | None = None
 ) -> Iterator[tuple[LiftedBody, Force]]:
-    """Each body, from the tips inward, with the wrench that its joint transmits to it, at its own frame and in its axes.
+    """Yield each body, from the tips inward, with the wrench that its joint transmits to it, about its own origin, in its axes.
 
-    Motion outward, forces inward (Luh, Walker and Paul 1980). Of each body: angular velocity w and acceleration dw, the
-    acceleration a of the point at its origin, and U, with which other points at r accelerate by a + U r. Linear velocities never
-    appear. The base accelerates upward by -gravity, which is how gravity enters every body at once.
+    Motion outward, forces inward (Luh, Walker and Paul 1980). Each body has its angular velocity w and acceleration dw, the
+    acceleration a of its origin, and a matrix U: its point at r accelerates by a + U r. Linear velocities never appear. Gravity
+    enters every body at once, as an acceleration -gravity of the base.
     """
     X = joint_poses(model, q)
     w, dw, a, U, f = {WORLD: Vec()}, {WORLD: Vec()}, {WORLD: -gravity}, {WORLD: ZERO}, {}
@@ -58,18 +58,18 @@ def transmitted(
 
 
 def spin(w: Vec, dw: Vec) -> Mat:
-    """U = [dw] + [w][w]: points at r of a turning body accelerate by U r."""
+    """Return U = [dw] + [w][w]: relative to the origin, the point at r of a turning body accelerates by U r."""
     xx, yy, zz, xy, xz, yz = w.x * w.x, w.y * w.y, w.z * w.z, w.x * w.y, w.x * w.z, w.y * w.z
     return Mat(Vec(-(yy + zz), xy - dw.z, xz + dw.y), Vec(xy + dw.z, -(xx + zz), yz - dw.x), Vec(xz - dw.y, yz + dw.x, -(xx + yy)))
 
 
 def inverse_dynamics(model: LiftedModel, q: Scalars, qd: Scalars, qdd: Scalars, f_ext: Wrenches | None = None) -> list[Scalar]:
-    """tau = M qdd + C qd + g + friction + springs - J^T f_ext."""
+    """Return tau = M qdd + C qd + g + friction + springs - J^T f_ext."""
     return demanded_torque(model, qd, load_torque(model, q, qd, qdd, f_ext))
 
 
 def demanded_torque(model: LiftedModel, qd: Scalars, load: Scalars) -> list[Scalar]:
-    """Joint forces so that friction leaves the load; see `qddot.algorithms.forward_dynamics.delivered_torque`."""
+    """Return the joint forces of which friction leaves `load`: the inverse of `forward_dynamics.delivered_torque`."""
     factors, friction = load_factors(model, qd, load), friction_torque(model, qd)
     return [l * factor + f for l, factor, f in zip(load, factors, friction)]
 
@@ -81,17 +81,17 @@ def load_torque(model: LiftedModel, q: Scalars, qd: Scalars, qdd: Scalars, f_ext
 
 
 def bias_torque(model: LiftedModel, q: Scalars, qd: Scalars, drives: str = "with", f_ext: Wrenches | None = None) -> list[Scalar]:
-    """Everything but M qdd; without drives, neither friction nor springs, `C qd + g` alone."""
+    """Return all terms of inverse dynamics but M qdd; with `drives="without"` only `C qd + g`, no friction and no springs."""
     if drives == "without":
         return newton_euler(model, q, qd, zeros(model.nv), model.gravity, f_ext)
     return inverse_dynamics(model, q, qd, zeros(model.nv), f_ext)
 
 
 def gravity_torque(model: LiftedModel, q: Scalars) -> list[Scalar]:
-    """g(q): what holds the links still against gravity."""
+    """Return g(q): the joint forces that hold the links still against gravity."""
     return newton_euler(model, q, zeros(model.nv), zeros(model.nv), model.gravity)
 
 
 def coriolis_torque(model: LiftedModel, q: Scalars, qd: Scalars) -> list[Scalar]:
-    """c(q, qd) = C qd: the links' velocity-product forces."""
+    """Return c(q, qd) = C qd, the links' velocity-product forces."""
     return newton_euler(model, q, qd, zeros(model.nv), Vec())

@@ -17,7 +17,7 @@ Columns = list[Motion]
 
 
 def jacobian(model: LiftedModel, q: Scalars, frame: str, reference: str = "space") -> Columns:
-    """J(q), one motion a column of qd."""
+    """Return J(q): one motion for each column of qd."""
     body, pose = model.frame(frame)
     X0 = world_poses(model, q)
     S0 = world_columns(model, X0)
@@ -30,7 +30,7 @@ def jacobian(model: LiftedModel, q: Scalars, frame: str, reference: str = "space
 
 
 def jacobian_rate(model: LiftedModel, q: Scalars, qd: Scalars, frame: str, reference: str = "space") -> Columns:
-    """dJ/dt in closed form.
+    """Return dJ/dt, in closed form.
 
     A space column is fixed to the body it moves, so its rate is the bracket `v_i x J_i`; in another reference the observer
     moves too, with twist `w`, and sees `(v_i - w) x J_i`.
@@ -50,17 +50,17 @@ def jacobian_rate(model: LiftedModel, q: Scalars, qd: Scalars, frame: str, refer
 
 
 def observer(T: Transform, reference: str) -> Transform:
-    """The pose from which the reference looks at a frame at T."""
+    """Return the pose of the observer for a reference and a frame at T."""
     return {"space": Transform(), "body": T, "world_aligned": Transform(Mat(), T.p)}[reference]
 
 
 def observer_twist(v: Motion, T: Transform, reference: str) -> Motion:
-    """How that observer moves while the frame has space twist v."""
+    """Return the space twist of that observer while the frame has space twist v."""
     if reference == "space":
         return Motion()
     return v if reference == "body" else Motion(v=v.v + v.w.cross(T.p))
 
 
 def rows(columns: Columns) -> list[list[Scalar]]:
-    """6 x n, from columns."""
+    """Return the matrix (6 x n) with these columns."""
     return [list(row) for row in zip(*(c.components() for c in columns))] if columns else [[] for _ in range(6)]

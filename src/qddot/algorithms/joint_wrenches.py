@@ -1,4 +1,4 @@
-"""Wrenches that joints transmit: all six components of the wrench, of which inverse dynamics keeps the part along its motions."""
+"""Wrenches that joints transmit, all six components (inverse dynamics returns only the part along each joint's motion)."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ AXES = ("body", "parent", "world")
 def joint_wrenches(
     model: LiftedModel, q: Scalars, qd: Scalars, qdd: Scalars, axes: str, f_ext: Wrenches | None = None
 ) -> list[list[Scalar]]:
-    """For each moving link the wrench (moment, force) that its parent exerts on it through their joint, at the joint's origin.
+    """Return the wrench (moment, force) on each moving link by its parent, through their joint, about the joint's origin.
 
-    The parent pushes by bearings, drive and spring together; gravity and `f_ext` are what it holds the link against.
+    It is the sum over bearings, drive and spring of the joint; gravity and `f_ext` are loads and not part of it.
     """
     X = joint_poses(model, q)
     found = {body.index: (body, f) for body, f in transmitted(model, q, qd, qdd, model.gravity, f_ext) if body.is_link}
@@ -28,7 +28,7 @@ def joint_wrenches(
 
 
 def turned(model: LiftedModel, X: list[Transform], body: LiftedBody, axes: str, vector: Vec) -> Vec:
-    """A vector of a body's frame in the axes of its link, of the parent's link, or of the world."""
+    """Return a vector, given in a body's frame, in the axes of its link, of the parent's link, or of the world."""
     if axes == "body":
         return vector @ body.link.R
     end, pose = (WORLD, Transform()) if axes == "world" else model.frame(parent_link(model, body))
@@ -39,4 +39,5 @@ def turned(model: LiftedModel, X: list[Transform], body: LiftedBody, axes: str, 
 
 
 def parent_link(model: LiftedModel, body: LiftedBody) -> str:
+    """Return the name of the link on the other side of a body's joint."""
     return next(joint.parent for joint in model.source.joints if joint.name == body.joint_name)

@@ -1,4 +1,4 @@
-"""Where the bodies are and how they move."""
+"""Poses and velocities of bodies and frames."""
 
 from __future__ import annotations
 
@@ -12,28 +12,29 @@ from qddot.model.scalar import Scalar
 from qddot.model.spatial import Mat, Motion, Transform
 
 Scalars = Sequence[Scalar]
+
 AXIS = 11
-"""Operations that a force costs at a joint whose axis is not constant, more than where it is."""
+"""Extra operations for each force at a joint whose motion is not constant in the frame used."""
 
 TURNED = 200
-"""Operations that it takes to turn a body's frame, about."""
+"""Operations that it takes, about, to turn a body's frame."""
 
 Columns = dict[int, list[tuple[int, Motion]]]
-"""For each body its columns of qd, and the motion each causes."""
+"""For each body, its columns of qd and the motion that each causes."""
 
 
 def joint_poses(model: LiftedModel, q: Scalars) -> list[Transform]:
-    """X: each body's pose in its parent."""
+    """Return X, each body's pose in its parent."""
     return [body.pose(model.field, q) for body in model.bodies]
 
 
 def short_frames(model: LiftedModel, q: Scalars, joined: bool = False) -> tuple[LiftedModel, list[Transform]]:
-    """Bodies and their poses in their parents, in frames in which it takes few operations to carry forces from body to body;
-    `joined`: several forces for each column of qd (see `gathered`).
+    """Return the model and its poses X with body frames chosen so that carrying forces from body to body takes few operations;
+    `joined`: for algorithms that carry several forces for each column of qd (see `gathered`).
 
-    In body frames a joint's motion is constant, and a hinge with a usual axis turns a force by a few products. But a long chain of
-    general rotations would turn every force at every joint: there all frames are parallel to the world's, and moments are shifted
-    only. (Origins stay on the joints: about the world's, far-off bodies would lose digits.)
+    In body frames a joint's motion is constant, and a hinge with a usual axis turns a force by a few products. But in a long chain
+    of general rotations every force would be rotated at every joint: there all frames are made parallel to the world's, and
+    moments are only shifted. (Origins stay on the joints: about the world's origin, far-off bodies would lose digits.)
     """
     X, beyond = joint_poses(model, q), [1] * len(model.bodies)
     for body in reversed(model.bodies):
@@ -46,14 +47,14 @@ def short_frames(model: LiftedModel, q: Scalars, joined: bool = False) -> tuple[
 
 
 def gathered(model: LiftedModel, X: Sequence[Transform]) -> tuple[LiftedModel, list[Transform]]:
-    """Bodies in the frame of the one before where that is shorter than carrying forces there.
+    """Return the model with some bodies described in their parent's frame, where that takes fewer operations than carrying forces.
 
-    An axis is constant in both bodies that it connects. So it is for the second body, whose motion has two parts also as seen from
-    the first; for those after it on parallel axes; and for a tip, beyond which there is nothing.
+    A joint's axis is constant in both bodies that it connects. Worth it are the second body of a chain, those after it on parallel
+    axes, and a tip, which has no bodies beyond it.
     """
     inner = {body.parent for body in model.bodies}
     first = {body.index for body in model.bodies if body.parent == WORLD and len(body.subspace) == 1}
-    seen, bodies, poses = {WORLD: Transform()}, [], []  # each body's pose in the frame that it is described in
+    seen, bodies, poses = {WORLD: Transform()}, [], []  # seen: each body's pose in the frame in which it is described
     joined: set[int] = set()
     for body, pose in zip(model.bodies, X):
         i, parent = body.index, body.parent
@@ -72,13 +73,14 @@ def gathered(model: LiftedModel, X: Sequence[Transform]) -> tuple[LiftedModel, l
 
 
 def with_bodies(model: LiftedModel, bodies: list[LiftedBody]) -> LiftedModel:
+    """Return a copy of the model with other bodies."""
     other = copy(model)
     other.bodies = bodies
     return other
 
 
 def upright(model: LiftedModel, X: Sequence[Transform]) -> tuple[LiftedModel, list[Transform]]:
-    """Twists in frames parallel to the world's, each about its body's own origin."""
+    """Return the model with body frames parallel to the world's, each at its body's own origin."""
     R, bodies, shifts = {WORLD: Mat()}, [], []
     for body, pose in zip(model.bodies, X):
         shifts.append(Transform(p=R[body.parent] @ pose.p))
@@ -91,7 +93,7 @@ def upright(model: LiftedModel, X: Sequence[Transform]) -> tuple[LiftedModel, li
 
 
 def world_poses(model: LiftedModel, q: Scalars) -> dict[int, Transform]:
-    """X0: each body's pose in the world."""
+    """Return X0, each body's pose in the world."""
     X0 = {WORLD: Transform()}
     for body, X in zip(model.bodies, joint_poses(model, q)):
         X0[body.index] = X if body.parent == WORLD else X0[body.parent] @ X
@@ -99,24 +101,24 @@ def world_poses(model: LiftedModel, q: Scalars) -> dict[int, Transform]:
 
 
 def frame_pose(model: LiftedModel, q: Scalars, frame: str) -> Transform:
-    """A named frame's pose in the world."""
+    """Return a named frame's pose in the world."""
     body, pose = model.frame(frame)
     return world_poses(model, q)[body] @ pose
 
 
 def frame_poses(model: LiftedModel, q: Scalars) -> list[Transform]:
-    """The poses of all named frames in the world, in the order of the mechanism's frames."""
+    """Return the poses of all named frames in the world, in the order of the mechanism's frames."""
     X0 = world_poses(model, q)
     return [X0[body] @ pose for body, pose in map(model.frame, model.source.mechanism.frames)]
 
 
 def world_columns(model: LiftedModel, X0: dict[int, Transform]) -> Columns:
-    """S0: each body's motion subspace in world coordinates (the space Jacobian, body by body)."""
+    """Return S0, each body's motion subspace in world coordinates (the space Jacobian, body by body)."""
     return {body.index: [(c, X0[body.index].out(s)) for c, s in body.subspace] for body in model.bodies}
 
 
 def world_velocities(model: LiftedModel, S0: Columns, qd: Scalars) -> dict[int, Motion]:
-    """v: each body's twist in world coordinates."""
+    """Return v, each body's twist in world coordinates."""
     v = {WORLD: Motion()}
     for body in model.bodies:
         v[body.index] = v[body.parent] + combine(S0[body.index], qd)
@@ -124,7 +126,7 @@ def world_velocities(model: LiftedModel, S0: Columns, qd: Scalars) -> dict[int, 
 
 
 def velocities(model: LiftedModel, X: Sequence[Transform], qd: Scalars) -> tuple[list[Motion], list[Motion]]:
-    """In each body's frame, its parent's twist and its own."""
+    """Return, in each body's frame, its parent's twist and its own."""
     carried, v = [], []
     for body in model.bodies:
         carried.append(Motion() if body.parent == WORLD else X[body.index].into(v[body.parent]))
@@ -133,7 +135,7 @@ def velocities(model: LiftedModel, X: Sequence[Transform], qd: Scalars) -> tuple
 
 
 def column_rates(model: LiftedModel, carried: Sequence[Motion], qd: Scalars) -> list[list[Motion]]:
-    """dS/dt = v x S: a column is fixed to the body it moves, and does not turn itself, so a lone one follows its parent."""
+    """Return dS/dt = v x S, v being the parent's twist plus that of the joint's other columns: a column does not move itself."""
     rates = []
     for body, v in zip(model.bodies, carried):
         others = [combine([x for x in body.subspace if x[0] != c], qd) for c, _ in body.subspace]
@@ -142,19 +144,19 @@ def column_rates(model: LiftedModel, carried: Sequence[Motion], qd: Scalars) -> 
 
 
 def combine(columns: Sequence[tuple[int, Motion]], rates: Scalars) -> Motion:
-    """`S qd`."""
+    """Return `S qd`."""
     return sum((s * rates[c] for c, s in columns), Motion())
 
 
 def path_to_root(model: LiftedModel | Model, index: int) -> Iterator[int]:
-    """The body itself, its parent, and so on."""
+    """Yield the body itself, its parent, and so on up to the root."""
     while index != WORLD:
         yield index
         index = model.bodies[index].parent
 
 
 def coordinate_rates(model: LiftedModel, q: Scalars, qd: Scalars) -> list[Scalar]:
-    """dq/dt (nq): qd itself, but for joints with quaternions."""
+    """Return dq/dt (nq): qd itself, except for joints with quaternions."""
     return [x for part, at, columns in model.source.mechanism.parts() for x in part.rate(q[at], qd[columns])]
 
 

@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from qddot.algorithms.drives import armatures
+from qddot.algorithms.factor import Matrix
 from qddot.algorithms.kinematics import Scalars, path_to_root, short_frames, zeros
 from qddot.model.lower import WORLD
 from qddot.model.model import LiftedModel
-from qddot.model.scalar import Scalar
 from qddot.model.spatial import RigidInertia, Transform
-
-Matrix = list[list[Scalar]]
 
 
 def mass_matrix(model: LiftedModel, q: Scalars, joined: bool = False) -> Matrix:
-    """M(q): column by column, the forces that accelerate everything beyond a joint as one rigid body.
+    """Return M(q), column by column: the forces that accelerate everything beyond a joint as one rigid body.
 
-    Of a first joint with one axis only the inertia about it matters. So its axis is seen from the next links, and their inertias
-    are not brought to it: fewer operations, and half the terms of closed forms. `joined`: in the frames of the derivatives.
+    For a first joint with one axis only the inertia about that axis matters. So the axis is brought to the next links instead of
+    their inertias to it: fewer operations, and half the terms of closed forms. `joined`: use the body frames of the derivatives,
+    so that traces of both share their operations.
     """
     model, X = short_frames(model, q, joined)
     first = {body.index for body in model.bodies if body.parent == WORLD and len(body.subspace) == 1}
@@ -46,7 +45,7 @@ def mass_matrix(model: LiftedModel, q: Scalars, joined: bool = False) -> Matrix:
 
 
 def composite_inertias(model: LiftedModel, X: list[Transform], apart: Collection[int] = ()) -> list[RigidInertia]:
-    """Each body with everything beyond it, frozen into one rigid body, but for those that stay apart from it."""
+    """Return the inertia of each body with everything beyond it as one rigid body; bodies in `apart` are left without theirs."""
     composite = [body.inertia for body in model.bodies]
     for body in reversed(model.bodies):
         if body.parent != WORLD and body.parent not in apart:

@@ -38,22 +38,26 @@ from qddot.model.spatial import Transform
 
 
 class Quantity(NamedTuple):
-    """`compute(model, *inputs, **options)` returns one value, or a tuple with one value for each of `outputs` (name: dimensions).
+    """A quantity: `compute(model, *inputs, **options)` returns one value, or a tuple with one value for each of `outputs`.
 
     A last output `margins` is not for the user: where one of its elements is not positive, the quantity does not exist.
     """
 
     inputs: tuple[str, ...]
     outputs: dict[str, int]
+    """Name and number of dimensions of each output."""
+
     compute: Callable
-    options: dict[
-        str, tuple[str, ...]
-    ] = {}  # name: choices, the default first; () if any name of a frame will do: its default is the tip
-    forced: bool = False  # external forces change it
-    # it is about single links or their frames. All else follows from the joint forces and may be computed of other bodies that need
-    # the same ones (base parameters, `model/regroup.py`), in other frames (`model/common_normals.py`), which makes it cheaper; a
-    # quantity of links would be wrong with them, one of frames no shorter
+    options: dict[str, tuple[str, ...]] = {}
+    """Choices for each option, the default first; () for a frame, which may be any, the tip by default."""
+
+    forced: bool = False
+    """True if external forces change it."""
+
     of_links: bool = False
+    """True if it depends on single links or their frames. All others follow from the joint forces. They are computed, with fewer
+    operations, for other bodies that need the same joint forces (base parameters, `model/regroup.py`), in other frames
+    (`model/common_normals.py`)."""
 
 
 def accelerations(model: LiftedModel, q, qd, tau, method: str, f_ext=None):
@@ -62,24 +66,14 @@ def accelerations(model: LiftedModel, q, qd, tau, method: str, f_ext=None):
     return forward_dynamics.METHODS[method](model, q, qd, tau, f_ext)
 
 
+def converted(convert: Callable, algorithm: Callable) -> Callable:
+    """Return an algorithm whose result is converted."""
+    return lambda *arguments, **options: convert(algorithm(*arguments, **options))
+
+
 def homogeneous(T: Transform) -> list[list[Scalar]]:
+    """Return a pose as a 4 x 4 matrix."""
     return [[*row, x] for row, x in zip(T.R, T.p)] + [[0, 0, 0, 1]]
-
-
-def frame_transform(model: LiftedModel, q, frame: str):
-    return homogeneous(kinematics.frame_pose(model, q, frame))
-
-
-def frame_transforms(model: LiftedModel, q):
-    return [homogeneous(T) for T in kinematics.frame_poses(model, q)]
-
-
-def geometric_jacobian(model: LiftedModel, q, frame: str, reference: str):
-    return jacobian.rows(jacobian.jacobian(model, q, frame, reference))
-
-
-def geometric_jacobian_dot(model: LiftedModel, q, qd, frame: str, reference: str):
-    return jacobian.rows(jacobian.jacobian_rate(model, q, qd, frame, reference))
 
 
 CORIOLIS_FORMS = {
@@ -91,21 +85,21 @@ CORIOLIS_FORMS = {
 
 def coriolis_matrix(model: LiftedModel, q, qd, form: str):
     if form != "christoffel":
-        needs_coordinates(model, f'form="{form}"')
+        refuse_quaternions(model, f'form="{form}"')
     return CORIOLIS_FORMS[form](model, q, qd)
 
 
 def in_coordinates(algorithm: Callable) -> Callable:
-    """Wrap an algorithm that differentiates with respect to q: it is refused where qd is not the rate of q."""
+    """Wrap an algorithm that differentiates with respect to q, so that it refuses models whose qd is not the rate of q."""
 
     def checked(model: LiftedModel, *inputs):
-        needs_coordinates(model, algorithm.__name__)
+        refuse_quaternions(model, algorithm.__name__)
         return algorithm(model, *inputs)
 
     return checked
 
 
-def needs_coordinates(model: LiftedModel, what: str) -> None:
+def refuse_quaternions(model: LiftedModel, what: str) -> None:
     if model.nq != model.nv:
         raise InputError(
             f"{what} needs joints whose qd is the rate of q; spherical and free joints have none such (Christoffel symbols)"
@@ -120,14 +114,6 @@ def hamiltonian(model: LiftedModel, q, qd):
     return energy.kinetic_energy(model, q, qd) + energy.potential_energy(model, q)
 
 
-def centre_of_mass(model: LiftedModel, q):
-    return list(energy.center_of_mass(model, q))
-
-
-def momentum(model: LiftedModel, q, qd):
-    return list(energy.momentum(model, q, qd).components())
-
-
 def stacked(model: LiftedModel, q, qd):
     return tuple(part.tolist() for part in multiplied_out(newton_euler_blocks(model, q, qd)))
 
@@ -137,6 +123,8 @@ def blocks(model: LiftedModel, q, qd):
 
 
 FRAME: dict[str, tuple[str, ...]] = {"frame": ()}
+REFERENCE = {**FRAME, "reference": jacobian.REFERENCES}
+ORIENTATION = {**FRAME, "coordinates": analytic.COORDINATES}
 
 QUANTITIES: dict[str, Quantity] = {
     "mass_matrix": Quantity(("q",), {"M": 2}, mass_matrix),
@@ -166,27 +154,17 @@ QUANTITIES: dict[str, Quantity] = {
         ("q", "qd", "tau"), {"dqdd_dq": 2, "dqdd_dqd": 2, "dqdd_dtau": 2, "margins": 1}, derivatives.forward_dynamics_derivatives
     ),
     "torque_rates": Quantity(("q", "qd", "qdd", "jerk", "snap"), {"tau": 1, "taud": 1, "taudd": 1}, in_coordinates(torque_rates)),
-    "transform": Quantity(("q",), {"T": 2}, frame_transform, FRAME, of_links=True),
-    "transforms": Quantity(("q",), {"T": 3}, frame_transforms, of_links=True),
-    "frame_velocity": Quantity(
-        ("q", "qd"), {"V": 1}, frame_motion.frame_velocity, {**FRAME, "reference": jacobian.REFERENCES}, of_links=True
+    "transform": Quantity(("q",), {"T": 2}, converted(homogeneous, kinematics.frame_pose), FRAME, of_links=True),
+    "transforms": Quantity(
+        ("q",), {"T": 3}, converted(lambda poses: list(map(homogeneous, poses)), kinematics.frame_poses), of_links=True
     ),
-    "frame_acceleration": Quantity(
-        ("q", "qd", "qdd"), {"A": 1}, frame_motion.frame_acceleration, {**FRAME, "reference": jacobian.REFERENCES}, of_links=True
-    ),
-    "jacobian": Quantity(("q",), {"J": 2}, geometric_jacobian, {**FRAME, "reference": jacobian.REFERENCES}, of_links=True),
-    "jacobian_dot": Quantity(
-        ("q", "qd"), {"Jdot": 2}, geometric_jacobian_dot, {**FRAME, "reference": jacobian.REFERENCES}, of_links=True
-    ),
-    "analytic_jacobian": Quantity(
-        ("q",), {"Ja": 2, "margins": 1}, analytic.analytic_jacobian, {**FRAME, "coordinates": analytic.COORDINATES}, of_links=True
-    ),
+    "frame_velocity": Quantity(("q", "qd"), {"V": 1}, frame_motion.frame_velocity, REFERENCE, of_links=True),
+    "frame_acceleration": Quantity(("q", "qd", "qdd"), {"A": 1}, frame_motion.frame_acceleration, REFERENCE, of_links=True),
+    "jacobian": Quantity(("q",), {"J": 2}, converted(jacobian.rows, jacobian.jacobian), REFERENCE, of_links=True),
+    "jacobian_dot": Quantity(("q", "qd"), {"Jdot": 2}, converted(jacobian.rows, jacobian.jacobian_rate), REFERENCE, of_links=True),
+    "analytic_jacobian": Quantity(("q",), {"Ja": 2, "margins": 1}, analytic.analytic_jacobian, ORIENTATION, of_links=True),
     "analytic_jacobian_dot": Quantity(
-        ("q", "qd"),
-        {"Ja_dot": 2, "margins": 1},
-        analytic.analytic_jacobian_rate,
-        {**FRAME, "coordinates": analytic.COORDINATES},
-        of_links=True,
+        ("q", "qd"), {"Ja_dot": 2, "margins": 1}, analytic.analytic_jacobian_rate, ORIENTATION, of_links=True
     ),
     "christoffel": Quantity(("q",), {"Gamma": 3}, in_coordinates(coriolis.christoffel)),
     "centrifugal_matrix": Quantity(("q",), {"Q": 2}, in_coordinates(coriolis.centrifugal_matrix)),
@@ -199,8 +177,8 @@ QUANTITIES: dict[str, Quantity] = {
     "hamiltonian_of_momentum": Quantity(("q", "p"), {"H": 0, "margins": 1}, hamilton.hamiltonian, of_links=True),
     "generalized_momentum": Quantity(("q", "qd"), {"p": 1}, hamilton.generalized_momentum),
     "hamilton_rates": Quantity(("q", "p", "tau"), {"qd": 1, "pd": 1, "margins": 1}, hamilton.hamilton_rates, forced=True),
-    "center_of_mass": Quantity(("q",), {"p": 1}, centre_of_mass, of_links=True),
-    "momentum": Quantity(("q", "qd"), {"h": 1}, momentum, of_links=True),
+    "center_of_mass": Quantity(("q",), {"p": 1}, converted(list, energy.center_of_mass), of_links=True),
+    "momentum": Quantity(("q", "qd"), {"h": 1}, converted(lambda h: list(h.components()), energy.momentum), of_links=True),
     "momentum_rate": Quantity(("q", "qd", "qdd"), {"hdot": 1}, centroidal.momentum_rate, of_links=True),
     "centroidal_momentum_matrix": Quantity(("q",), {"A": 2}, centroidal.centroidal_momentum_matrix, of_links=True),
     "centroidal_momentum_matrix_rate": Quantity(
@@ -238,7 +216,7 @@ STEPS: dict[str, Quantity] = {
         of_links=True,
     ),
 }
-"""What a simulation, or the search for a pose, advances by; `dt` has one element."""
+"""Single steps of a simulation, or of the search for a pose; `dt` has one element."""
 
 BEHIND_FRICTION: dict[str, Quantity] = {
     "load_torque": Quantity(("q", "qd", "qdd"), {"load": 1}, inverse_dynamics.load_torque, forced=True),
@@ -248,16 +226,17 @@ BEHIND_FRICTION: dict[str, Quantity] = {
         ("q", "qd", "tau", "sliding", "moving"), {"qdd": 1, "margins": 1}, forward_dynamics.held_bodies, forced=True
     ),
 }
-"""Inverse dynamics without friction, what friction leaves of joint forces for it, and back: where more forces act on the load. And
-accelerations while dry friction or stops hold some joints."""
+"""Terms of motions with constraints, contacts or stops, whose forces act on the load, behind the friction: inverse dynamics without
+friction, the load that friction leaves of joint forces, the joint forces for a load, and accelerations while some joints are
+held."""
 
 CONFIGURATIONS: dict[str, Quantity] = {
     "integrate": Quantity(("q", "v"), {"q": 1}, displacement.integrate),
     "difference": Quantity(("start", "end"), {"v": 1}, displacement.difference),
-    "configuration_rate": Quantity(("q", "qd"), {"rate": 1}, displacement.rate),
+    "configuration_rate": Quantity(("q", "qd"), {"rate": 1}, kinematics.coordinate_rates),
     "normalized": Quantity(("q",), {"q": 1}, steps.unit_quaternions),
 }
-"""Arithmetic of q, for arrays that are no NumPy arrays."""
+"""Arithmetic of q, compiled for arrays of other libraries than NumPy."""
 
 TASKS: dict[str, Quantity] = {
     "manipulability": Quantity(
@@ -270,15 +249,15 @@ TASKS: dict[str, Quantity] = {
         {**FRAME, "axes": task_inertia.AXES, "rows": (), "damping": ()},
     ),
 }
-"""Of some rows of a frame's Jacobian; rows and damping are texts."""
+"""Quantities of chosen rows of a frame's Jacobian; the options rows and damping are texts."""
 
 COMPUTED = QUANTITIES | STEPS | BEHIND_FRICTION | CONFIGURATIONS | TASKS
 """Everything that can be compiled."""
 
 
 def algorithm(model: LiftedModel, quantity: str) -> Callable:
-    """The function that computes a quantity of a tree of links, or of a system that is given by its energies. Raises InputError:
-    such a system does not have it."""
+    """Return the function that computes a quantity, of a tree of links or of a system given by its energies. Raises InputError: a
+    system given by its energies does not have that quantity."""
     known = model.source.quantities or COMPUTED
     if quantity not in known:
         raise InputError(f"{model.source.name} has no {quantity}: it is given by its energies, without links and frames")

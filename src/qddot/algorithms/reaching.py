@@ -1,9 +1,8 @@
 """One step of inverse kinematics: towards a pose of a frame, by damped least squares, within the limits of the joints.
 
 With the error e of the pose in the chosen rows and their Jacobian J, the step is the least-squares solution of `J dq = e` damped by
-the error itself, `dq = D J^T (J D J^T + mu 1)^-1 e` with `mu ~ |e|^2` (Sugihara 2011): long and cautious far away, Newton's near a
-solution. D takes out joints that are held, and those that rest on a limit and would be pushed through it: an active set of one
-step.
+the error itself, `dq = D J^T (J D J^T + mu 1)^-1 e` with `mu ~ |e|^2` (Sugihara 2011): cautious far away, Newton's step near a
+solution. D is diagonal: 0 for joints that are held and for those that rest on a limit and would be pushed through it, else 1.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from qddot.model.spatial import Mat, Vec
 
 ROWS = ("wx", "wy", "wz", "x", "y", "z")
 FLOOR = 1e-15
-"""What damping is left at a solution, in the place of zero: it keeps a singular matrix solvable."""
+"""Damping that is left at a solution, so that a singular matrix remains solvable."""
 
 LONGEST = 1.5
 """The longest step, in radians, or in lengths of the robot."""
@@ -31,11 +30,11 @@ LONGEST = 1.5
 def reaching_step(
     model: LiftedModel, q: Scalars, moving: Scalars, damping: Scalars, target: Scalars, frame: str, rows: str, limits: str
 ) -> tuple[list[Scalar], list[Scalar]]:
-    """q after one step, and the squares (2,) of the angle (as `2 sin(angle / 2)`) and of the distance that q itself is away.
+    """Return q after one step, and the squared errors (2,) of the given q: angle (as `2 sin(angle / 2)`) and distance.
 
     Args:
         moving: 1 for joints that may move, 0 for those that are held.
-        damping: mu over the squared error (1,), lengths measured by that of the robot.
+        damping: mu over the squared error (1,), lengths in units of the robot's length.
         target: the wanted pose, 4 x 4 by rows.
         rows: some of `ROWS` in world axes, with commas between them.
         limits: `"kept"` or `"ignored"`.
@@ -61,7 +60,7 @@ def reaching_step(
 
 
 def half_angle_error(model: LiftedModel, R: Mat) -> Vec:
-    """The axis of a rotation, `2 sin(angle / 2)` long: it grows up to half a turn, where the axis is left to rounding."""
+    """Return the axis of a rotation, `2 sin(angle / 2)` long: it grows up to half a turn, where rounding decides the direction."""
     a, b, c = R
     twice = 1 + R.trace  # 4 cos^2(angle / 2)
     bounded = model.field.where_positive(twice - 1e-12, twice, 1e-12)
@@ -69,7 +68,7 @@ def half_angle_error(model: LiftedModel, R: Mat) -> Vec:
 
 
 def damped(J: list[list[Scalar]], e: Scalars, mu: Scalar) -> list[Scalar]:
-    """`J^T (J J^T + mu 1)^-1 e`, or the same as `(J^T J + mu 1)^-1 J^T e`, whichever matrix is smaller."""
+    """Return `J^T (J J^T + mu 1)^-1 e`, or its equal `(J^T J + mu 1)^-1 J^T e` if that matrix is smaller."""
     wide = len(J) < len(J[0])
     A = J if wide else [list(column) for column in zip(*J)]
     gram = [[dot(a, b) + (mu if i == j else 0) for j, b in enumerate(A)] for i, a in enumerate(A)]
@@ -80,7 +79,7 @@ def damped(J: list[list[Scalar]], e: Scalars, mu: Scalar) -> list[Scalar]:
 
 
 def open_columns(model: LiftedModel, q: Scalars, moving: Scalars, downhill: Scalars, limits: str) -> list[Scalar]:
-    """1 for columns that may move, 0 for those held, and for those on a limit that the error pushes against."""
+    """Return 1 for columns that may move, 0 for those held and for those that the error pushes through a limit they rest on."""
     free = list(moving)
     if limits == "kept":
         positive = model.field.where_positive
@@ -94,11 +93,12 @@ def open_columns(model: LiftedModel, q: Scalars, moving: Scalars, downhill: Scal
 
 
 def bounds(model: LiftedModel) -> list[tuple[Coordinates, float, float]]:
+    """Return the coordinates that are one number, each with its lower and upper limit."""
     return [(c, c.limits.lower, c.limits.upper) for c in model.source.mechanism.coordinates if c.single]
 
 
 def clamped(model: LiftedModel, q: list[Scalar]) -> list[Scalar]:
-    """q within the limits; a coordinate that was beyond stands on its limit."""
+    """Return q clipped to the limits."""
     positive, q = model.field.where_positive, list(q)
     for c, lower, upper in bounds(model):
         i = c.q.start
@@ -110,14 +110,14 @@ def clamped(model: LiftedModel, q: list[Scalar]) -> list[Scalar]:
 
 
 def size(model: LiftedModel | Model, frame: str) -> float:
-    """How far the frame can be from the base, m, all offsets in one line; it makes lengths comparable with angles."""
+    """Return how far the frame can be from the base, m, with all offsets in one line: a unit of length comparable with 1 rad."""
     body, pose = model.frame(frame)
     path = [model.bodies[i] for i in path_to_root(model, body)]
     return sum((math.hypot(*b.placement.p) + b.reach for b in path), math.hypot(*pose.p)) or 1.0
 
 
 def units(model: LiftedModel, length: float) -> list[float]:
-    """For each column of qd: 1 for one that turns something, else a length."""
+    """Return, for each column of qd, the unit of its displacement: 1 (radian) for rotations, `length` for slides."""
     found = [length] * model.nv
     for body in model.bodies:
         for c, s in body.subspace:

@@ -6,6 +6,7 @@ tau = Y(q, qd, qdd) pi
 from __future__ import annotations
 
 from qddot.algorithms.drives import loaded_columns, multiple, nominal_friction, shaft_speed, shafts, stretch
+from qddot.algorithms.factor import Matrix
 from qddot.algorithms.inverse_dynamics import load_torque
 from qddot.algorithms.kinematics import Scalars, joint_poses, path_to_root, zeros
 from qddot.model.friction import NAMES
@@ -15,14 +16,12 @@ from qddot.model.model import LiftedModel
 from qddot.model.scalar import Scalar, is_zero
 from qddot.model.spatial import Motion, upper
 
-Matrix = list[list[Scalar]]
-
 INERTIAL = ("m", "mcx", "mcy", "mcz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
 DRIVE = ("armature", *NAMES, "stiffness")
 
 
 def regressor(model: LiftedModel, q: Scalars, qd: Scalars, qdd: Scalars) -> Matrix:
-    """Y, n rows; columns as `parameters` orders them."""
+    """Return Y: n rows, columns in the order of `named_parameters`."""
     X = joint_poses(model, q)
     v, a = {WORLD: Motion()}, {WORLD: Motion(v=-model.gravity)}
     columns: list[list[Scalar]] = []
@@ -42,10 +41,10 @@ def regressor(model: LiftedModel, q: Scalars, qd: Scalars, qdd: Scalars) -> Matr
 
 
 def link_columns(model: LiftedModel, body: LiftedBody, X, v: Motion, a: Motion) -> Matrix:
-    """Cost of each of a link's ten numbers to each joint: its inertial force along the joint's motion J, in the link frame."""
+    """Return, for each of a link's ten numbers, its column of Y: inertial forces along each joint's motion J, in the link frame."""
     w, dw = v.w, a.w
-    acceleration = a.v + w.cross(v.v)  # of the point at the frame's origin, in the ordinary sense
-    cost = [zeros(model.nv) for _ in range(10)]
+    acceleration = a.v + w.cross(v.v)  # the classical acceleration of the frame's origin
+    columns = [zeros(model.nv) for _ in range(10)]
     seen_from = body.link
     for i in path_to_root(model, body.index):
         for c, s in model.bodies[i].subspace:
@@ -55,13 +54,13 @@ def link_columns(model: LiftedModel, body: LiftedBody, X, v: Motion, a: Motion) 
             pairs = zip(upper(second), upper(second.T), ("xx", "xy", "xz", "yy", "yz", "zz"))
             moments = [one if name in ("xx", "yy", "zz") else one + other for one, other, name in pairs]
             for k, value in enumerate((acceleration.dot(J.v), *first, *moments)):
-                cost[k][c] = cost[k][c] + value
+                columns[k][c] = columns[k][c] + value
         seen_from = X[i] @ seen_from
-    return cost
+    return columns
 
 
 def drive_constants(model: LiftedModel, body: LiftedBody) -> list[tuple[str, Scalar]]:
-    """(name, value) of each constant of a body's drive that is not zero, by the model's own numbers; nothing for an idle drive."""
+    """Return (name, value) of each constant of a body's drive that is not zero in the model's own numbers."""
     if not body.is_driven:
         return []
     drive, nominal = body.drive, model.source.bodies[body.index].drive
@@ -72,40 +71,35 @@ def drive_constants(model: LiftedModel, body: LiftedBody) -> list[tuple[str, Sca
 
 
 def drive_columns(model: LiftedModel, body: LiftedBody, q: Scalars, qd: Scalars, qdd: Scalars, load: Scalars) -> Matrix:
-    """Column of the regressor for each of these constants, (constants, nv).
+    """Return the column of Y for each constant of a drive, (constants, nv).
 
-    The column of friction that grows with the load holds the load of the model's own parameters: the product is right, but the
-    torque is not linear in all of them together.
+    The column of friction that grows with the load contains the load for the model's own parameters: there Y pi is the torque, but
+    the torque is not linear in all parameters together.
     """
     columns = {name: zeros(model.nv) for name, _ in drive_constants(model, body)}
     for shaft in shafts(body) if columns else ():
         at = body.drive.friction.at(model.field, shaft_speed(shaft, qd), None, nominal_friction(model, body))
         for c, ratio in shaft:
-            costs = at.curves(load[c])
+            factors = at.curves(load[c])
             if "armature" in columns:
-                costs["armature"] = qdd[c]
+                factors["armature"] = qdd[c]
             if "stiffness" in columns:
-                costs["stiffness"] = stretch(body, q)
+                factors["stiffness"] = stretch(body, q)
             if body.drive.harmonics:
                 once = model.field.cos_sin(q[body.coordinates[0]])
-                costs |= {f"{x}{k}": y for k, *_ in body.drive.harmonics for x, y in zip(("cos", "sin"), multiple(once, k))}
-            for name, cost in costs.items():
-                columns[name][c] = columns[name][c] + cost * ratio
+                factors |= {f"{x}{k}": y for k, *_ in body.drive.harmonics for x, y in zip(("cos", "sin"), multiple(once, k))}
+            for name, factor in factors.items():
+                columns[name][c] = columns[name][c] + factor * ratio
     return list(columns.values())
 
 
 def has_rotor(model: LiftedModel, body: LiftedBody) -> bool:
-    """A shaft with inertia, by the model's own numbers."""
+    """Return True for a shaft with inertia in the model's own numbers."""
     return isinstance(body.joint, Rotor) and bool(model.source.bodies[body.index].inertia.I.c.z != 0)
 
 
-def parameters(model: LiftedModel) -> list[Scalar]:
-    """pi, the parameters the regressor multiplies."""
-    return [value for _, value in named_parameters(model)]
-
-
 def named_parameters(model: LiftedModel) -> list[tuple[str, Scalar]]:
-    """Each parameter with a name such as `link2.Ixx` or `joint1.viscous`."""
+    """Return pi, the parameters that the regressor multiplies, each with a name such as `link2.Ixx` or `joint1.viscous`."""
     found: list[tuple[str, Scalar]] = []
     for body in model.bodies:
         if body.is_link:

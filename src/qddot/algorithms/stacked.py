@@ -1,10 +1,10 @@
-"""Newton-Euler in closed form, every body stacked: the equations of the lecture notes, as matrices.
+"""Newton-Euler in closed form: the equations of all bodies stacked into matrices.
 
     V = L A qd      M = A^T L^T G L A      g = A^T L^T G L Vdot_base
     c = -A^T L^T (G L [ad_(A qd)] W + [ad_V]^T G) L A qd
     Mdot = -A^T L^T W^T [ad_(A qd)]^T L^T G L A - A^T L^T G L [ad_(A qd)] W L A
 
-A holds the joint motions, G the inertias, W the step from parent to child, and L = (1 - W)^-1 the way from every ancestor.
+A holds the joint motions, G the inertias, W the transforms from parent to child, L = (1 - W)^-1 those from every ancestor.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from qddot.model.spatial import Motion, RigidInertia, Transform, Vec, diagonal, 
 
 
 class Blocks(NamedTuple):
-    """Blocks of the form: object arrays of scalars, six rows a body, in the body's frame on its joint with z along the axis."""
+    """Matrices of the stacked form: object arrays of scalars, six rows a body, in its frame on its joint with z along the axis."""
 
-    A: np.ndarray  # (6 bodies, nv), the joints' motions: column c has that of each body for which rate c counts
-    L: np.ndarray  # (6 bodies, 6 bodies), `(1 - W)^-1`: in the row of a body, the step from each of its ancestors
-    W: np.ndarray  # (6 bodies, 6 bodies), in the row of a body `Ad` of the step from its parent, in the parent's column
+    A: np.ndarray  # (6 bodies, nv), the joints' motions: column c has one for each body whose joint rate c drives
+    L: np.ndarray  # (6 bodies, 6 bodies), `(1 - W)^-1`: in a body's row, the transform from each of its ancestors
+    W: np.ndarray  # (6 bodies, 6 bodies), in a body's row, and in its parent's column, the transform `Ad` from the parent
     G: np.ndarray  # (6 bodies, 6 bodies), the inertias on the diagonal
     ad_Aqd: np.ndarray  # (6 bodies, 6 bodies), brackets of the joints' velocities on the diagonal
     ad_V: np.ndarray  # (6 bodies, 6 bodies), brackets of the twists on the diagonal
     V: np.ndarray  # (6 bodies,), the twists `L A qd`
-    Vdot_base: np.ndarray  # (6 bodies,), minus the acceleration of gravity, seen from the bodies that stand on the base
+    Vdot_base: np.ndarray  # (6 bodies,), minus the acceleration of gravity, in the frames of the bodies joined to the base
 
 
 class Stacked(NamedTuple):
-    """Object arrays of scalars: of bodies, without reflected inertia, friction and springs."""
+    """Terms of the equation of motion for the bodies alone, without drives: object arrays of scalars."""
 
     M: np.ndarray
     c: np.ndarray
@@ -42,7 +42,7 @@ class Stacked(NamedTuple):
 
 
 def newton_euler_blocks(model: LiftedModel, q: Scalars, qd: Scalars) -> Blocks:
-    """The matrices of all bodies."""
+    """Return the matrices of all bodies."""
     n, X = 6 * len(model.bodies), joint_poses(model, q)
     A, G, W, L, base = zeros(n, model.nv), zeros(n, n), zeros(n, n), zeros(n, n), zeros(n)
     ad_Aqd, ad_V = zeros(n, n), zeros(n, n)
@@ -66,6 +66,7 @@ def newton_euler_blocks(model: LiftedModel, q: Scalars, qd: Scalars) -> Blocks:
 
 
 def multiplied_out(blocks: Blocks) -> Stacked:
+    """Return M, c, g and Mdot as products of the stacked matrices."""
     A, L, W, G, ad_Aqd, ad_V, V, base = blocks
     LA = L @ A
     M = LA.T @ G @ LA
@@ -75,30 +76,33 @@ def multiplied_out(blocks: Blocks) -> Stacked:
 
 
 def block(i: int) -> slice:
+    """Return the six rows of body i."""
     return slice(6 * i, 6 * i + 6)
 
 
 def zeros(*shape: int) -> np.ndarray:
+    """Return an object array of exact zeros."""
     return np.zeros(shape, dtype=int).astype(object)
 
 
 def adjoint_inverse(X: Transform) -> np.ndarray:
-    """The 6 x 6 matrix that takes a motion of the parent into the child's frame."""
+    """Return the 6 x 6 matrix that takes a motion from the parent's frame to the child's."""
     R = np.array(X.R, dtype=object).T
     return stack(R, R @ -np.array(skew(X.p), dtype=object), R)
 
 
 def ad(v: Motion) -> np.ndarray:
-    """[ad_v], the 6 x 6 matrix of the bracket."""
+    """Return [ad_v], the 6 x 6 matrix of the bracket."""
     w = np.array(skew(v.w), dtype=object)
     return stack(w, np.array(skew(v.v), dtype=object), w)
 
 
 def stack(top: np.ndarray, lower: np.ndarray, bottom: np.ndarray) -> np.ndarray:
+    """Return the lower block-triangular matrix `[[top, 0], [lower, bottom]]`."""
     return np.block([[top, zeros(3, 3)], [lower, bottom]])
 
 
 def spatial_matrix(I: RigidInertia) -> np.ndarray:
-    """The 6 x 6 inertia."""
+    """Return the 6 x 6 spatial inertia."""
     h = np.array(skew(I.h), dtype=object)
     return np.block([[np.array(I.I, dtype=object), h], [h.T, np.array(diagonal(I.m, I.m, I.m), dtype=object)]])

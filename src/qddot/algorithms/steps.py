@@ -1,4 +1,4 @@
-"""One step of an integrator as a closed formula: what simulation, an exported controller and an optimiser all advance by."""
+"""Single integration steps as traceable functions, for simulations, rollouts and exported code."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from qddot.algorithms.coriolis import coriolis_matrix
+from qddot.algorithms.displacement import unit
 from qddot.algorithms.drives import friction_slope, friction_torque, spring_torque
 from qddot.algorithms.factor import Matrix, dot, factor, times, transposed
 from qddot.algorithms.forward_dynamics import METHODS, Accelerations, held_bodies
@@ -17,20 +18,20 @@ from qddot.model.model import LiftedModel
 from qddot.model.scalar import Scalar
 
 ITERATIONS = 8
-"""Of the implicit step: each gains a factor of the order of (step times fastest rate) squared."""
+"""Iterations of the implicit step: each reduces the error by a factor of the order of (step times fastest rate) squared."""
 
 CONVERGED = 64
-"""The last correction of the implicit step is below this many rounding errors of the velocity, or there is no result."""
+"""Rounding errors of the velocity: the last correction of the implicit step must be smaller, or there is no result."""
 
 CONTRACTION = 0.25
-"""The second correction is shorter than the first by this factor at least: else they may lead to another solution than that of
-short steps."""
+"""The second correction of the implicit step must be at most this fraction of the first: else the iteration may lead to another
+solution than that of short steps."""
 
 
 def rk4_step(
     model: LiftedModel, q: Scalars, qd: Scalars, tau: Scalars, dt: Scalars, method: str, f_ext: Wrenches | None = None
 ) -> tuple[list[Scalar], list[Scalar], list[Scalar]]:
-    """q and qd after `dt`, with joint forces held; and the margins of forward dynamics in the four stages."""
+    """Return q and qd after `dt` with constant joint forces, and the margins of forward dynamics in the four stages."""
     return kutta(model, q, qd, dt[0], lambda _, q, qd: METHODS[method](model, q, qd, tau, f_ext))
 
 
@@ -44,34 +45,31 @@ def held_step(
     dt: Scalars,
     f_ext: Wrenches | None = None,
 ) -> tuple[list[Scalar], list[Scalar], list[Scalar]]:
-    """One step while some columns are held at rest and dry friction does not turn round (see `held_bodies`)."""
+    """Return q, qd and margins after `dt` while some columns are held at rest and dry friction keeps its direction
+    (see `held_bodies`)."""
     return kutta(model, q, qd, dt[0], lambda _, q, qd: held_bodies(model, q, qd, tau, sliding, moving, f_ext))
 
 
 Accelerate = Callable[[Scalar, Scalars, Scalars], Accelerations]
-"""Accelerations and margins, so much later than the step's beginning, at q and qd."""
+"""A function (time since the step's beginning, q, qd) that returns accelerations and margins."""
 
 
 def kutta(
     model: LiftedModel, q: Scalars, qd: Scalars, h: Scalar, accelerate: Accelerate
 ) -> tuple[list[Scalar], list[Scalar], list[Scalar]]:
-    """The four stages (Kutta 1901).
+    """Return q and qd after the four stages of Kutta (1901), and the margins of all stages.
 
-    Quaternions take part as four numbers each, and are made unit again at the end: the order stays four. The stages between have
-    one time, h/2 later, but share nothing that is made of it: each is what `kutta_stage` makes of it, to the last bit.
+    Quaternions are integrated as four numbers each, and normalised at the end: the order stays four. The two middle stages have the
+    same time, written as `h / 2` and `h - h / 2`: so the trace shares nothing between them, and `kutta_stage` has the same bits.
     """
     margins: list[Scalar] = []
-
-    def slope(later: Scalar, q: Scalars, qd: Scalars) -> tuple[list[Scalar], list[Scalar]]:
-        qdd, doubts = accelerate(later, q, qd)
-        margins.extend(doubts)
-        return coordinate_rates(model, q, qd), qdd
-
     total: tuple[Scalars, Scalars] = ([0] * len(q), [0] * len(qd))
     point, later = (q, qd), 0
     for weight, reach in ((1, h / 2), (2, h - h / 2), (2, h), (1, None)):
-        slopes = slope(later, *point)
-        total = (along(total[0], slopes[0], weight), along(total[1], slopes[1], weight))  # at once: slopes need not wait for others
+        qdd, doubts = accelerate(later, *point)
+        margins += doubts
+        slopes = coordinate_rates(model, *point), qdd
+        total = (along(total[0], slopes[0], weight), along(total[1], slopes[1], weight))  # now, so that no slope is kept for later
         if reach is not None:
             point, later = (along(q, slopes[0], reach), along(qd, slopes[1], reach)), reach
     return unit_quaternions(model, along(q, total[0], h / 6)), along(qd, total[1], h / 6), margins
@@ -86,12 +84,13 @@ def kutta_stage(
     h: Scalar,
     accelerate: Accelerate,
 ) -> tuple[list[list[Scalar]], list[Scalar]]:
-    """One of the stages 0 to 3 of `kutta`, for a loop that is a quarter as long; after four of them the same bits.
+    """Return what one of the stages 0 to 3 of `kutta` computes, so that a loop's body is a quarter as long; four of them give the
+    bits of `kutta`.
 
     Args:
         state: q and qd at the step's beginning.
-        point: q and qd of this stage; at first those of the state.
-        total: of the slopes so far; at first zero.
+        point: q and qd of this stage; in stage 0 those of the state.
+        total: weighted sum of the slopes so far; in stage 0 zero.
 
     Returns:
         state, point and total for the next stage, after stage 3 those of the next step; and margins.
@@ -110,15 +109,16 @@ def kutta_stage(
 def semi_implicit(
     model: LiftedModel, q: Scalars, qd: Scalars, h: Scalar, accelerate: Accelerate
 ) -> tuple[list[Scalar], list[Scalar], list[Scalar]]:
-    """First the velocities, then with them the coordinates: of order one, but the energy of what swings does not grow."""
+    """Return q and qd after one step of order one: first the velocities, then with them the coordinates. The energy of an
+    oscillation does not grow."""
     qdd, margins = accelerate(0, q, qd)
     after = along(qd, qdd, h)
     return unit_quaternions(model, along(q, coordinate_rates(model, q, after), h)), after, margins
 
 
 class Terms(NamedTuple):
-    """Terms of a Lagrangian that the implicit step is made of: `M(q)`, `C(q, qd)`, `dL/dq - friction` from q, qd and C, and
-    `d friction / d qd` from q and qd. A tree of links has its own, a system those of its energies."""
+    """Functions for the implicit step: `M(q)`, `C(q, qd)`, `dL/dq - friction` from q, qd and C, and `d friction / d qd` from q and
+    qd. A tree of links has `OF_LINKS`, a system given by its energies has its own."""
 
     mass_matrix: Callable[..., Matrix]
     coriolis_matrix: Callable[..., Matrix]
@@ -127,7 +127,7 @@ class Terms(NamedTuple):
 
 
 def force_at(model: LiftedModel, q: Scalars, qd: Scalars, C: Matrix) -> list[Scalar]:
-    """dL/dq = C^T qd - g - springs, since Mdot = C + C^T; less friction."""
+    """Return dL/dq - friction, with dL/dq = C^T qd - g - springs, since Mdot = C + C^T."""
     parts = times(transposed(C), qd), gravity_torque(model, q), spring_torque(model, q), friction_torque(model, qd)
     return [t - g - s - f for t, g, s, f in zip(*parts)]
 
@@ -138,7 +138,7 @@ OF_LINKS = Terms(mass_matrix, coriolis_matrix, force_at, lambda model, q, qd: fr
 def variational_step(
     model: LiftedModel, q: Scalars, p: Scalars, tau: Scalars, dt: Scalars, terms: Terms = OF_LINKS
 ) -> tuple[list[Scalar], list[Scalar], list[Scalar], list[Scalar]]:
-    """q and the momenta p = M qd after `dt` by the discrete Lagrangian `h L((q0 + q1)/2, (q1 - q0)/h)`, joint forces held.
+    """Return q and the momenta p = M qd after `dt` by the discrete Lagrangian `h L((q0 + q1)/2, (q1 - q0)/h)`, constant tau.
 
     With the mean velocity v, the midpoint m and the force `f = dL/dq(m, v) - friction(v) + tau`, `M(m) v = p0 + h/2 f` fixes v, and
     `p1 = M(m) v + h/2 f`. The map is symplectic: without friction and tau the energy stays near its value for good (Marsden and
@@ -158,7 +158,8 @@ def variational_step(
         rest = [a + (f + t) * (h / 2) - b for a, f, t, b in zip(p, force, tau, momentum)]
         if k == 0:
             solved = factor([[a + b * (h / 2) for a, b in zip(*rows)] for rows in zip(M, terms.friction_slope(model, middle, v))])
-        first = solved.solve(rest)  # of (M + h/2 (C - C^T + friction'))^-1 rest, to which the slope is equal up to h^2
+        # the slope is M + h/2 (C - C^T + friction') up to terms of h^2; its inverse, to first order in C - C^T, is applied to rest
+        first = solved.solve(rest)
         turning = [(a - b) * (h / 2) for a, b in zip(times(C, first), times(transposed(C), first))]
         corrections.append([a - b for a, b in zip(first, solved.solve(turning))])
         v = along(v, corrections[k], 1)
@@ -174,15 +175,15 @@ def variational_step(
 def variational_terms(
     model: LiftedModel, q: Scalars, v: Scalars, direction: Scalars, dt: Scalars
 ) -> tuple[list[Scalar], list[Scalar], list[Scalar], list[Scalar]]:
-    """`M(m) v` and `dL/dq(m, v) - friction(v)` of the implicit step at the midpoint `m = q + h/2 v`, and their slopes where v moves
-    along `direction`: exact, by the same text over scalars that move."""
+    """Return `M(m) v` and `dL/dq(m, v) - friction(v)` of the implicit step at the midpoint `m = q + h/2 v`, and their exact
+    derivatives along `direction`, a rate of v."""
     return moving_terms(over_time(model), q, v, direction, dt[0], OF_LINKS)
 
 
 def moving_terms(
     lifted: LiftedModel, q: Scalars, v: Scalars, direction: Scalars, h: Scalar, terms: Terms
 ) -> tuple[list[Scalar], list[Scalar], list[Scalar], list[Scalar]]:
-    """`variational_terms` of a model over scalars that move."""
+    """Return the values of `variational_terms` for a model over scalars that carry their rates (`TimeJet`)."""
     speed = [TimeJet(a, b) for a, b in zip(v, direction)]
     middle = [TimeJet(a + b * (h / 2), c * (h / 2)) for a, b, c in zip(q, v, direction)]
     momentum = [time_jet(x) for x in times(terms.mass_matrix(lifted, middle), speed)]
@@ -199,11 +200,10 @@ def along(x: Scalars, direction: Scalars, h: Scalar) -> list[Scalar]:
 
 
 def unit_quaternions(model: LiftedModel, q: Scalars) -> list[Scalar]:
-    """q with its quaternions made unit."""
+    """Return q with its quaternions normalised."""
     end = list(q)
     for c in model.source.mechanism.coordinates:
         if c.parts[0].quaternion:
             i = c.q.start
-            length = model.field.sqrt(sum((x * x for x in q[i : i + 4]), 0))
-            end[i : i + 4] = [x / length for x in q[i : i + 4]]
+            end[i : i + 4] = unit(model.field, q[i : i + 4])
     return end

@@ -1,8 +1,8 @@
-"""Inertia that a frame feels, and how far it is from singular: rows of its Jacobian made orthogonal, without a branch.
+"""The inertia of a robot at a frame, and manipulability: by rows of the frame's Jacobian made orthogonal, without a branch.
 
 With `M = L^T D L` the rows of J become vectors `b = L^-T j`, whose products are weighted by `D^-1`: then `b_i . b_j` is an element
-of `J M^-1 J^T`, which is never formed. Gram and Schmidt's way, each vector against what is left of the others (the modified one),
-loses no more digits than a decomposition by reflections: `B = Q R` with `Q^T D^-1 Q = S`, so
+of `J M^-1 J^T`, which is never formed. The modified Gram-Schmidt process loses no more digits than a decomposition by reflections:
+`B = Q R` with `Q^T D^-1 Q = S`, so
 
     M_C = (J M^-1 J^T)^-1 = W S^-1 W^T        J_bar = M^-1 J^T M_C = L^-1 D^-1 Q S^-1 W^T        W = R^-1
 """
@@ -21,11 +21,11 @@ from qddot.model.model import LiftedModel
 from qddot.model.scalar import Scalar
 
 SINGULAR, ROUNDINGS = 1e-7, 100
-"""Of the longest row: what the other rows leave of one where it depends on them; so many roundings at least. M_C has the inverse
-squares, so that joint forces `J^T M_C Vdot` lose twice the digits that J does: beyond this, all but one or two."""
+"""A row depends on the others where they leave less of it than this fraction of the longest row, at least so many roundings. M_C
+has the inverse squares of what is left, so joint forces `J^T M_C Vdot` lose twice the digits of J: here all but one or two."""
 
 NOTHING = 1e-30
-"""Square of a length that is none."""
+"""Squared length below which a vector counts as zero."""
 
 AXES = (*REFERENCES, *COORDINATES)
 
@@ -33,13 +33,13 @@ AXES = (*REFERENCES, *COORDINATES)
 class Orthogonal(NamedTuple):
     """Vectors `b_j = sum_k R_kj q_k`: the `q` are orthogonal, R has ones on its diagonal."""
 
-    q: Matrix  # what the vectors before leave of each
+    q: Matrix  # each vector less its components along those before
     squares: list[Scalar]  # `q_k . q_k`
     R: Matrix  # row by row; zeros before the diagonal
 
 
 def orthogonal(model: LiftedModel, vectors: Matrix, weights: Scalars) -> Orthogonal:
-    """Vectors made orthogonal, by the product `sum_i w_i a_i b_i`; one without a length takes nothing from the others."""
+    """Return vectors made orthogonal for the product `sum_i w_i a_i b_i`; a zero vector leaves the others as they are."""
     left, count = [list(b) for b in vectors], len(vectors)
     squares: list[Scalar] = []
     R: Matrix = [[float(k == j) for j in range(count)] for k in range(count)]
@@ -56,12 +56,12 @@ def orthogonal(model: LiftedModel, vectors: Matrix, weights: Scalars) -> Orthogo
 def task_inertia(
     model: LiftedModel, q: Scalars, frame: str, axes: str, rows: str, damping: str
 ) -> tuple[Matrix, Matrix, list[Scalar]]:
-    """`M_C = (J M^-1 J^T + damping^2 1)^-1` (m, m) and `J_bar = M^-1 J^T M_C` (n, m), and margins.
+    """Return `M_C = (J M^-1 J^T + damping^2 1)^-1` (m, m), `J_bar = M^-1 J^T M_C` (n, m), and margins.
 
     Args:
-        axes: of the twist, or of the coordinates whose rates are meant.
-        rows: which of its components, with commas between their numbers.
-        damping: as text, or nothing. It is m more elements of each vector.
+        axes: reference of the twist, or orientation coordinates of the analytic Jacobian.
+        rows: numbers of the Jacobian's rows, with commas between.
+        damping: a number as text, or an empty text. It appends m elements to each vector.
     """
     J, margins = chosen_rows(model, q, frame, axes, rows)
     M, more = factored_mass_matrix(model, q)
@@ -71,7 +71,7 @@ def task_inertia(
     weights = [*M.inverse, *[1.0] * len(damped[0])]
     Q, S, R = orthogonal(model, B, weights)
     depends = max(SINGULAR, ROUNDINGS * model.field.rounding) ** 2 * longest(model, B, weights)
-    margins = [*margins, *more, *(s - depends if is_open(s) or s > 0 else 0.0 for s in S)]  # zero whatever q: it never exists
+    margins = [*margins, *more, *(s - depends if is_open(s) or s > 0 else 0.0 for s in S)]  # a constant 0: M_C exists for no q
     W = inverse_of_unit_triangular(R)
     scale = [reciprocal(s) for s in S]
     half = [[w * s for w, s in zip(row, scale)] for row in W]  # W S^-1
@@ -84,12 +84,12 @@ def task_inertia(
 
 
 def is_open(x: Scalar) -> bool:
-    """True unless it is a number already while it is traced."""
+    """Return True for a scalar whose value is not known while tracing."""
     return not isinstance(x, (int, float))
 
 
 def longest(model: LiftedModel, vectors: Matrix, weights: Scalars) -> Scalar:
-    """The largest square of a vector's length."""
+    """Return the squared length of the longest vector."""
     found: Scalar = 0.0
     for b in vectors:
         square = sum((w * x * x for w, x in zip(weights, b)), 0.0)
@@ -98,19 +98,19 @@ def longest(model: LiftedModel, vectors: Matrix, weights: Scalars) -> Scalar:
 
 
 def manipulability(model: LiftedModel, q: Scalars, frame: str, axes: str, rows: str) -> Scalar:
-    """`sqrt(det(J J^T))`: the volume that the rows span."""
+    """Return `sqrt(det(J J^T))`, the volume that the rows span."""
     J, _ = chosen_rows(model, q, frame, axes, rows)
     return model.field.sqrt(math.prod(orthogonal(model, J, [1.0] * model.nv).squares, start=1.0))
 
 
 def chosen_rows(model: LiftedModel, q: Scalars, frame: str, axes: str, chosen: str) -> tuple[Matrix, list[Scalar]]:
-    """Some rows of a frame's Jacobian, and margins."""
+    """Return the chosen rows of a frame's Jacobian, and margins."""
     whole, margins = (rows(jacobian(model, q, frame, axes)), []) if axes in REFERENCES else analytic_jacobian(model, q, frame, axes)
     return [whole[int(i)] for i in chosen.split(",")], margins
 
 
 def inverse_of_unit_triangular(R: Matrix) -> Matrix:
-    """W with `R W = 1`, R with ones on its diagonal and zeros below."""
+    """Return W with `R W = 1`, for R with ones on its diagonal and zeros below."""
     m = len(R)
     W: Matrix = [[float(i == j) for j in range(m)] for i in range(m)]
     for j in range(m):

@@ -1,7 +1,7 @@
-"""A scalar that moves: it carries its first and second rate along a motion, over any other scalar.
+"""Scalars that carry their first and second time derivative along a motion, over any other kind of scalar.
 
-What is written for one kind of scalar so gives its exact derivatives with respect to time, too. Rates nobody asks for leave no
-trace.
+An algorithm run over them returns its exact derivatives with respect to time too. In a trace, rates that no output needs cost
+nothing.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from qddot.model.spatial import map_scalars
 
 
 class TimeJet(NamedTuple):
-    """A value, its rate, the rate of its rate. Other operands stand still."""
+    """A value, its first and its second rate. Operands of other types count as constants."""
 
     x: Scalar
     dx: Scalar
     ddx: Scalar = 0
 
-    __array_ufunc__ = None  # NumPy's numbers leave `+ - * /` to it, instead of making arrays
+    __array_ufunc__ = None  # with it NumPy's scalars leave `+ - * /` to this class, instead of making arrays
 
     def __add__(self, o: Any) -> TimeJet:  # type: ignore[override]
         o = time_jet(o)
@@ -56,12 +56,12 @@ class TimeJet(NamedTuple):
 
 
 def time_jet(x: Scalar) -> TimeJet:
-    """The scalar itself, or one that stands still."""
+    """Return the scalar itself, or as a constant one."""
     return x if isinstance(x, TimeJet) else TimeJet(x, 0)
 
 
 class TimeJetField:
-    """The field of such scalars over another field (see `qddot.model.field`); constants stand still."""
+    """The field of such scalars over another field (see `qddot.model.field`)."""
 
     def __init__(self, field: Field) -> None:
         self.field, self.rounding = field, field.rounding
@@ -76,7 +76,7 @@ class TimeJetField:
         return TimeJet(c, -s * dx, -(c * square + s * ddx)), TimeJet(s, c * dx, c * ddx - s * square)
 
     def sign(self, x: Scalar) -> TimeJet:
-        """Sign of a value, which stands still except where it jumps."""
+        """Return the sign of the value, with zero rates."""
         return time_jet(self.field.sign(time_jet(x).x))
 
     def sqrt(self, x: Scalar) -> TimeJet:
@@ -89,7 +89,7 @@ class TimeJetField:
         return 1 / self.sqrt(self.sqrt(x))
 
     def atan2(self, y: Scalar, x: Scalar) -> TimeJet:
-        """Its rate is (x y' - y x') / (x^2 + y^2)."""
+        """Return the angle of (x, y), with the rate (x y' - y x') / (x^2 + y^2)."""
         y, x = time_jet(y), time_jet(x)
         turn = TimeJet(x.x * y.dx - y.x * x.dx, x.x * y.ddx - y.x * x.ddx)
         rate = turn / TimeJet(x.x * x.x + y.x * y.x, (x.x * x.dx + y.x * y.dx) * 2)
@@ -101,7 +101,7 @@ class TimeJetField:
 
 
 def over_time(model: LiftedModel) -> LiftedModel:
-    """The model over scalars that move; its own stand still."""
-    still = lambda x: x if isinstance(x, (int, float)) else time_jet(x)  # noqa: E731
-    inertias = [map_scalars(still, body.inertia) for body in model.bodies]  # numbers, or an input
+    """Return the model over `TimeJet` scalars; its own numbers are constants."""
+    constant = lambda x: x if isinstance(x, (int, float)) else time_jet(x)  # noqa: E731
+    inertias = [map_scalars(constant, body.inertia) for body in model.bodies]  # also where they are inputs of a trace
     return LiftedModel(model.source, TimeJetField(model.field), regrouped=model.moved is not None, inertias=inertias)

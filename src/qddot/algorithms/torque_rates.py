@@ -1,4 +1,4 @@
-"""Rates of inverse dynamics along a motion: its own text, over scalars that move."""
+"""Rates of inverse dynamics along a motion, by running it over scalars that carry their rates."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from qddot.model.scalar import Scalar
 def torque_rates(
     model: LiftedModel, q: Scalars, qd: Scalars, qdd: Scalars, jerk: Scalars, snap: Scalars
 ) -> tuple[list[Scalar], list[Scalar], list[Scalar]]:
-    """tau, dtau/dt and d2tau/dt2 along a motion with this jerk and snap (third and fourth derivative of q)."""
+    """Return tau, dtau/dt and d2tau/dt2 along a motion with this jerk and snap (third and fourth derivative of q)."""
     position, speed, acceleration = (
         [TimeJet(*x) for x in zip(*rates)] for rates in ((q, qd, qdd), (qd, qdd, jerk), (qdd, jerk, snap))
     )

@@ -1,4 +1,4 @@
-"""Arrays of other libraries as guests: Torch, JAX and whatever speaks DLPack, answered in their own kind.
+"""Arrays of other libraries (guests): PyTorch, JAX and any library with DLPack. Results are arrays of the same library.
 
-Nothing here imports one of them unless an array of that library has come.
+Nothing here imports such a library before one of its arrays is given.
 """

@@ -1,4 +1,4 @@
-"""CuPy arrays: quantities computed where they are, on the stream that is current."""
+"""Calls with CuPy arrays: quantities are computed on their GPU, on the current stream."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 
 def compute(guests: Guests, quantity: str, inputs: Mapping[str, Any], options: Mapping[str, Any], fixed: tuple) -> Any:
-    """A quantity of arrays on a GPU, as arrays of their library there. Raises InputError: arrays of several libraries, types or
-    devices, or a shape that does not fit; DeviceError: the device cannot."""
+    """Return a quantity of arrays on a GPU, as arrays of their library there. Raises InputError: arrays of several libraries, types
+    or devices, or a shape that does not fit; DeviceError: the device fails."""
     first, q = next((name, x) for name, x in inputs.items() if library_of(x))
     handle = handling(first, q)
     for name, x in inputs.items():
@@ -61,7 +61,7 @@ def compute(guests: Guests, quantity: str, inputs: Mapping[str, Any], options: M
 
 
 def common_lead(operation: Any, arrays: list[Any]) -> tuple[int, ...]:
-    """The leading shape of all inputs together."""
+    """Return the leading dimensions of all inputs, broadcast. Raises InputError: a wrong shape."""
     for x, a in zip(operation.program.inputs, arrays):
         if a.ndim < len(x.shape) or a.shape[a.ndim - len(x.shape) :] != x.shape:
             raise InputError(f"{x.name} has shape {a.shape}, expected (..., {', '.join(map(str, x.shape))})")
@@ -73,8 +73,7 @@ def common_lead(operation: Any, arrays: list[Any]) -> tuple[int, ...]:
 
 
 def given_outputs(handle: Any, operation: Any, lead: tuple[int, ...], out: Any, like: Any) -> tuple[list[Any] | None, str]:
-    """Arrays given as `out`, checked, and the order in which they are written. Raises InputError: another shape, type, device or
-    order."""
+    """Return the arrays given as `out`, checked, and their layout. Raises InputError: another shape, type, device or layout."""
     if out is None:
         return None, ROWS
     given = list(out) if isinstance(out, tuple) else [out]

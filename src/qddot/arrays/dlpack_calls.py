@@ -1,4 +1,5 @@
-"""Arrays of any library that speaks DLPack, on the CPU: seen as NumPy arrays without a copy, and results handed back."""
+"""Calls with arrays of any library that has DLPack, on the CPU: they become NumPy arrays without a copy, and results are converted
+back."""
 
 from __future__ import annotations
 
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
 
 
 def compute(guests: Guests, quantity: str, inputs: Mapping[str, Any], options: Mapping[str, Any], fixed: tuple) -> Any:
-    """A quantity of DLPack arrays, as arrays of their library. Raises InputError: arrays of several libraries or types, on another
-    device, or of a library that takes nothing back."""
+    """Return a quantity of DLPack arrays, as arrays of their library. Raises InputError: arrays of several libraries or types, on
+    another device, or of a library without `from_dlpack`."""
     first, q = next((name, x) for name, x in inputs.items() if library_of(x))
     if is_on_gpu(q):
         from qddot.arrays.cuda_calls import compute as on_gpu
@@ -43,6 +44,7 @@ def compute(guests: Guests, quantity: str, inputs: Mapping[str, Any], options: M
 
 
 def seen(name: str, x: Any) -> np.ndarray:
+    """Return an array as a NumPy array that shares its memory. Raises InputError: its library does not allow that."""
     try:
         return np.from_dlpack(x)
     except (BufferError, TypeError, ValueError, RuntimeError) as error:
@@ -50,7 +52,7 @@ def seen(name: str, x: Any) -> np.ndarray:
 
 
 def taker(name: str, x: Any) -> Callable[[np.ndarray], Any]:
-    """The library's `from_dlpack`."""
+    """Return the `from_dlpack` of an array's library. Raises InputError: there is none."""
     namespace: Any = (
         x.__array_namespace__() if hasattr(x, "__array_namespace__") else sys.modules.get(type(x).__module__.partition(".")[0])
     )

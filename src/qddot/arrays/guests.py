@@ -1,4 +1,4 @@
-"""Calls with arrays of other libraries: from a quantity's name and inputs to the operation, and on to the library's own door."""
+"""Calls with arrays of other libraries: from a quantity's name and inputs to the operation, and to the library's own module."""
 
 # pyright: reportMissingImports=false
 from __future__ import annotations
@@ -20,23 +20,23 @@ if TYPE_CHECKING:
 
 
 class Guests:
-    """Operations of one robot for other libraries; each operation is made when first asked for.
+    """Operations of one robot for other libraries, each made when first needed.
 
     Args:
-        shadow: puts the direct entry of a method in its place.
-        returns: the tuple that a quantity of several results comes in, or None.
+        shadow: a function that replaces a method of the robot by its direct entry.
+        returns: a function that returns the type of tuple for a quantity of several results, or None.
 
     Attributes:
-        direct: by quantity and type of array, the shortest way for a call without options: it takes the arrays, and returns None
-            where they are unusual in any way.
-        entries: by quantity, what its direct entry hands calls of one type of array to.
-        ways: where a library keeps what its direct ways choose from.
-        traced, numbers: how programs are traced that are none of the robot's quantities, and the last part of their names.
+        direct: by quantity and type of array, the function for calls without options: it takes the arrays, and returns None for
+            unusual ones.
+        entries: by quantity, the type of array and the function to which its direct entry passes calls with such arrays.
+        ways: by quantity, the functions among which a library's `direct` chooses.
+        traced, numbers: functions that trace programs other than the robot's quantities, and the last part of their names.
     """
 
     def __init__(self, evaluate: Evaluator, shadow: Callable[[str], None], returns: Callable[[str], type | None]) -> None:
         self.evaluate, self.shadow, self.returns = evaluate, shadow, returns
-        self.variables = evaluate.model.variables  # here, since torch.compile cannot enter the lock of a cached property
+        self.variables = evaluate.model.variables  # kept here, since torch.compile cannot trace the lock of a cached property
         self.operations: dict[tuple, Operation] = {}
         self.traced: dict[str, Callable[[np.dtype], Program]] = {}
         self.numbers: dict[Any, int] = {}
@@ -45,7 +45,7 @@ class Guests:
         self.direct: dict[str, dict[type, Callable[..., Any]]] = {}
 
     def operation(self, quantity: str, dtype: str, wrench: bool, fixed: tuple[tuple[str, str], ...]) -> Operation:
-        """A quantity in one precision."""
+        """Return the operation for a quantity in one precision."""
         key = (quantity, dtype, wrench, fixed)
         if key not in self.operations:
             from qddot.arrays.operation import for_guests, operation
@@ -60,8 +60,8 @@ class Guests:
         return self.operations[key]
 
     def named(self, make: Callable[..., Callable[[np.dtype], Program]], *about: Any) -> str:
-        """Name by which `compute` knows a program that is none of the robot's quantities, traced when it is first needed. `make`:
-        gives the function that traces it, from the robot's evaluator and what it is `about`."""
+        """Return the name, for `compute`, of a program other than the robot's quantities, which is traced when first needed.
+        `make`: returns the function that traces it, from the robot's evaluator and the arguments `about`."""
         number = self.numbers.setdefault((make, about), len(self.numbers))
         name = f"{make.__name__}/{number}"
         if name not in self.traced:
@@ -69,29 +69,29 @@ class Guests:
         return name
 
     def made(self, make: Callable[[Operation], Any], *which: Any) -> Any:
-        """Result of `make` for an operation, made once and kept."""
+        """Return the result of `make` for an operation, made once and kept."""
         return self.operation(*which).once(make)
 
     def unusual(self, quantity: str, fixed: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-        """The options of a quantity that are not as they are by default."""
+        """Return the options of a quantity that differ from their defaults. Raises InputError: one is not a name."""
         if not fixed:
             return ()
         from qddot.algorithms.quantities import COMPUTED  # every algorithm: loaded when first needed
 
         for name, value in fixed.items():
-            if not isinstance(value, str):  # and might not even be hashable
+            if not isinstance(value, str):  # it may not even be hashable
                 raise InputError(f"{name}={as_written(value)} is not a name")
         choices = COMPUTED[quantity].options
         return tuple((name, value) for name, value in fixed.items() if not choices.get(name) or choices[name][0] != value)
 
     def slope(self, quantity: str, wrt: str, options: tuple[tuple[str, str], ...]) -> tuple[str, tuple[str, ...]]:
-        """Name of the derivative of a quantity with respect to one input, and the names of its inputs."""
+        """Return the name of the derivative of a quantity with respect to one input, and the names of its inputs."""
         from qddot.compile.together import slope_of
 
         return self.named(slope_program, quantity, wrt, options), tuple(slope_of(self.evaluate, quantity, wrt, options).inputs)
 
     def known(self, find: Callable[..., Any], *about: Any) -> Any:
-        """`find(model, *about)`: numbers that torch.compile takes as they are, without a look into how they are found."""
+        """Return `find(model, *about)`, which torch.compile takes as a constant, without tracing `find`."""
         return find(self.evaluate.model, *about)
 
     for method in (
@@ -101,12 +101,13 @@ class Guests:
         unusual,
         slope,
         known,
-    ):  # torch.compile calls them while it traces, and keeps the results
+    ):  # torch.compile calls these while it traces, and keeps their results as constants
         method._dynamo_marked_constant = True  # type: ignore[attr-defined]
     del method
 
     def keep(self, quantity: str, kind: type, direct: Callable[..., Any], in_python: Callable[..., Any]) -> None:
-        """Let arrays of a type take a direct way from now on: one from machine code, one for those who cannot look into that."""
+        """Let calls with arrays of a type go to `direct` from now on: `direct` by machine code, `in_python` for callers that cannot
+        trace that, such as torch.compile."""
         if (made := self.returns(quantity)) is not None:
             direct, in_python = in_tuple(direct, made), in_tuple(in_python, made)
         self.direct.setdefault(quantity, {})[kind] = in_python
@@ -114,8 +115,8 @@ class Guests:
         self.shadow(quantity)
 
     def compute(self, quantity: str, inputs: Mapping[str, Any], options: Mapping[str, Any], fixed: Mapping[str, str]) -> Any:
-        """A quantity in the kind of its inputs. Raises InputError: arrays of several libraries, devices or types, a shape that does
-        not fit, or an option that is not for them."""
+        """Return a quantity as arrays of its inputs' library. Raises InputError: arrays of several libraries, devices or types, a
+        shape that does not fit, or an option that is not for them."""
         if options:
             refuse_unknown(quantity, options, tuple(fixed))
         library, variables = guest(inputs.values()) or "dlpack", self.variables
@@ -123,10 +124,10 @@ class Guests:
             known_names(variables, options.get("variables"))
             inputs = {**inputs, "variables": self.packed(inputs, options.get("variables"))}
             options = {name: x for name, x in options.items() if name != "variables"}
-        return DOORS[library]()(self, quantity, inputs, options, self.unusual(quantity, fixed))
+        return computing(library)(self, quantity, inputs, options, self.unusual(quantity, fixed))
 
     def several(self, quantities: Any, arrays: Sequence[Any], options: Mapping[str, Any]) -> dict[str, Any]:
-        """Several quantities by name, as of `Robot.compute`."""
+        """Return several quantities by name, as `Robot.compute` does."""
         from qddot.algorithms.quantities import COMPUTED
         from qddot.compile.together import named_pairs
         from qddot.compile.trace import INPUTS
@@ -140,7 +141,7 @@ class Guests:
         return {name: self.compute(name, own(name), options, fixed) for name, fixed in pairs}
 
     def derivative(self, quantity: str, arrays: Sequence[Any], wrt: str, options: Mapping[str, Any]) -> Any:
-        """Derivatives of a quantity with respect to one input, as of `Robot.derivative`."""
+        """Return derivatives of a quantity with respect to one input, as `Robot.derivative` does."""
         from qddot.compile.together import named_inputs, split_options
 
         own, rest = split_options(options)
@@ -148,7 +149,8 @@ class Guests:
         return self.compute(name, named_inputs(quantity, inputs, arrays), own, {})
 
     def packed(self, inputs: Mapping[str, Any], given: Any) -> Any:
-        """The numbers of the robot's variables (..., k) in the kind of the inputs; what is not given is as described."""
+        """Return the numbers of the robot's variables (..., k), as an array of the inputs' library; those not given are as
+        described. Raises InputError: arrays of another library, type or device, or shapes that do not fit."""
         first, like = next((name, x) for name, x in inputs.items() if library_of(x))
         if given is not None and not isinstance(given, Mapping):
             return given
@@ -181,15 +183,16 @@ class Guests:
         return library.concatenate([library.broadcast_to(x, (*lead, x.shape[-1])) for x in parts], -1)
 
     def net_stack(self, inputs: Mapping[str, Any], f_ext: Any, f_tip: Any) -> Any:
-        """Wrenches on the robot as a stack (..., bodies, 6): `f_ext`, less those that it exerts on its environment (`f_tip`)."""
+        """Return the wrenches on the robot as a stack (..., bodies, 6): `f_ext`, less those that it exerts on its environment
+        (`f_tip`)."""
         on, by = (None if f is None else self.stack(inputs, name, f) for name, f in (("f_ext", f_ext), ("f_tip", f_tip)))
         if on is None:
             return -by  # type: ignore[operator]
         return on if by is None else on - by
 
     def stack(self, inputs: Mapping[str, Any], name: str, forces: Any, expressed: str = "world") -> Any:
-        """Wrenches at the origins of frames, in world axes or in those of the frame (`"body"`), as one stack about the world's
-        origin; a stack as it is."""
+        """Return one stack about the world's origin from wrenches at the origins of frames, in world axes or in those of the frame
+        (`expressed="body"`); a stack is returned as it is."""
         first, like = next((name, x) for name, x in inputs.items() if library_of(x))
         values = forces if isinstance(forces, Mapping) else {name: forces}
         for key, value in values.items():
@@ -214,14 +217,14 @@ class Guests:
 
 
 def slope_program(evaluate: Evaluator, quantity: str, wrt: str, options: tuple) -> Callable[[np.dtype], Program]:
-    """How the derivative of a quantity is traced."""
+    """Return the function that traces the derivative of a quantity."""
     from qddot.compile.together import slope_of
 
     return slope_of(evaluate, quantity, wrt, options).program
 
 
 def in_tuple(way: Callable[..., Any], made: type) -> Callable[..., Any]:
-    """A direct way whose results come in a named tuple."""
+    """Return a function that returns the results of `way` in a named tuple."""
 
     def call(*arrays: Any) -> Any:
         found = way(*arrays)
@@ -231,7 +234,8 @@ def in_tuple(way: Callable[..., Any], made: type) -> Callable[..., Any]:
 
 
 def at_origin(p: Any, wrench: Any, row: int, count: int) -> Any:
-    """A stack (..., count, 6) with the wrench at p in one row, about the world's origin; by arithmetic that every library has."""
+    """Return a stack (..., count, 6) with a wrench at p, taken about the world's origin, in one row; by arithmetic that every
+    library has."""
     x, y, z = (p[..., k : k + 1] for k in range(3))
     mx, my, mz, fx, fy, fz = (wrench[..., k : k + 1] for k in range(6))
     six = (mx + y * fz - z * fy, my + z * fx - x * fz, mz + x * fy - y * fx, fx + 0 * x, fy + 0 * x, fz + 0 * x)
@@ -242,20 +246,20 @@ def at_origin(p: Any, wrench: Any, row: int, count: int) -> Any:
 
 
 def in_world(pose: Any, wrench: Any) -> Any:
-    """A wrench (..., 6) in the axes of a frame at `pose`, in world axes."""
+    """Return a wrench (..., 6), given in the axes of a frame at `pose`, in world axes."""
     turned = [sum(pose[..., i, j] * wrench[..., k + j] for j in range(3)) for k in (0, 3) for i in range(3)]
     return guest_module(wrench).stack(turned, -1)
 
 
 def constant(like: Any, numbers: Sequence[Any]) -> Any:
-    """An array of the same kind, type and place."""
+    """Return numbers as an array of the same library, type and device as `like`."""
     if library_of(like) == "torch":
         return like.new_tensor(numbers)
     return guest_module(like).asarray(numbers, like.dtype)
 
 
 def guest_module(array: Any) -> Any:
-    """The module with the library's functions."""
+    """Return the module with the functions of an array's library."""
     if library_of(array) == "torch":
         import torch
 
@@ -269,22 +273,12 @@ def guest_module(array: Any) -> Any:
     return jax.numpy
 
 
-def torch_door() -> Callable:
-    from qddot.arrays.torch_calls import compute
-
+def computing(library: str) -> Callable:
+    """Return the function that computes with a library's arrays."""
+    if library == "torch":
+        from qddot.arrays.torch_calls import compute
+    elif library == "jax":
+        from qddot.arrays.jax_calls import compute
+    else:
+        from qddot.arrays.dlpack_calls import compute
     return compute
-
-
-def jax_door() -> Callable:
-    from qddot.arrays.jax_calls import compute
-
-    return compute
-
-
-def dlpack_door() -> Callable:
-    from qddot.arrays.dlpack_calls import compute
-
-    return compute
-
-
-DOORS: dict[str, Callable[[], Callable]] = {"torch": torch_door, "jax": jax_door, "dlpack": dlpack_door}

@@ -1,4 +1,4 @@
-"""From a call with JAX arrays to the primitives: what is looked at on the way, and what is said about it."""
+"""Calls with JAX arrays: their checks and errors, and the way to the primitives."""
 
 # pyright: reportMissingImports=false
 from __future__ import annotations
@@ -11,8 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from qddot.arrays.jax_guest import value_p
-from qddot.arrays.late import explain, look_at_inputs
-from qddot.arrays.operation import Operation
+from qddot.arrays.late import check_inputs, explain
+from qddot.arrays.operation import Operation, leads, misfit
 from qddot.compile.kinds import library_of, mixed
 from qddot.errors import InputError, SingularityError
 
@@ -21,19 +21,19 @@ if TYPE_CHECKING:
 
 
 def compute(guests: Guests, quantity: str, inputs: Mapping[str, Any], options: Mapping[str, Any], fixed: tuple) -> Any:
-    """A quantity of JAX arrays, or of tracers, as such of the same type."""
+    """Return a quantity of JAX arrays, or of tracers, as arrays of the same type."""
     dtype = common_dtype(inputs, options)
     operation = guests.operation(quantity, dtype, "wrench" in inputs, fixed)
     found = operation.once(compiled)(*(inputs[x.name] for x in operation.program.inputs))
     if not options and not fixed and "variables" not in inputs and not any(isinstance(x, jax.core.Tracer) for x in inputs.values()):
         keep_direct(guests, quantity, operation, found[0])
     if options.get("check"):
-        look_at(guests, quantity, operation, inputs, fixed, found)
+        check_values(guests, quantity, operation, inputs, fixed, found)
     return found[0] if len(found) == 1 else tuple(found)
 
 
 def keep_direct(guests: Guests, quantity: str, operation: Operation, like: jax.Array) -> None:
-    """Next time, arrays of this type go to the compiled function at once; shapes are looked at where it is traced."""
+    """Let calls with arrays of this type go to the compiled function directly; shapes are checked when it is traced."""
     kind, dtype, call, single = type(like), operation.dtype, operation.once(compiled), len(operation.program.outputs) == 1
     if kind in guests.direct.get(quantity, ()):
         return
@@ -51,8 +51,8 @@ def keep_direct(guests: Guests, quantity: str, operation: Operation, like: jax.A
 
 
 def common_dtype(inputs: Mapping[str, Any], options: Mapping[str, Any]) -> str:
-    """The name of the type that all inputs have. Raises InputError: other libraries' arrays, several types, such as there is no
-    code for, or an option that JAX has no use for."""
+    """Return the name of the type of all inputs. Raises InputError: arrays of other libraries, several types or unsupported ones,
+    or an option that is not for JAX."""
     first, q = next((name, x) for name, x in inputs.items() if library_of(x))
     for name, x in inputs.items():
         if not isinstance(x, jax.Array):
@@ -78,7 +78,7 @@ def common_dtype(inputs: Mapping[str, Any], options: Mapping[str, Any]) -> str:
 
 
 def compiled(operation: Operation) -> Callable:
-    """The operation as a function of arrays whose leading dimensions are broadcast; shapes are looked at while JAX traces it."""
+    """Return the operation as a function of arrays, which broadcasts leading dimensions; shapes are checked while JAX traces it."""
 
     def of(*arrays: Any) -> tuple:
         even = evenly(operation, arrays)
@@ -90,36 +90,28 @@ def compiled(operation: Operation) -> Callable:
 
 
 def evenly(operation: Operation, arrays: Sequence[Any]) -> list[Any]:
-    """The inputs with one leading shape, but for those of a single state, which stand still."""
-    found = []
-    for (name, shape), a in zip(operation.program.inputs, arrays):
-        a = a.reshape(1) if a.ndim == 0 and shape == (1,) else a
-        if a.ndim < len(shape) or a.shape[a.ndim - len(shape) :] != shape:
-            raise InputError(f"{name} has shape {a.shape}, expected (..., {', '.join(map(str, shape))})")
-        found.append(a)
-    leads = [a.shape[: a.ndim - len(x.shape)] for a, x in zip(found, operation.program.inputs)]
+    """Return the inputs with equal leading dimensions, except inputs of a single state, which keep none."""
+    program = operation.program
+    found = [a.reshape(1) if a.ndim == 0 and x.shape == (1,) else a for a, x in zip(arrays, program.inputs)]
+    given = leads(program, found)
     try:
-        lead = jnp.broadcast_shapes(*leads)
+        lead = jnp.broadcast_shapes(*given)
     except ValueError:
-        shown = ", ".join(f"{x.name} {a.shape}" for x, a in zip(operation.program.inputs, found))
-        raise InputError(f"leading dimensions of the inputs do not fit each other: {shown}") from None
-    return [
-        a if own in ((), lead) else jnp.broadcast_to(a, (*lead, *x.shape))
-        for a, own, x in zip(found, leads, operation.program.inputs)
-    ]
+        raise misfit(program, found) from None
+    return [a if own in ((), lead) else jnp.broadcast_to(a, (*lead, *x.shape)) for a, own, x in zip(found, given, program.inputs)]
 
 
 def constants(operation: Operation, arrays: Sequence[Any]) -> tuple:
-    """Results for a robot without joints: constants where a quantity does not depend on q, else empty arrays."""
+    """Return the results for a robot without joints: constants if a quantity does not depend on q, else empty arrays."""
     lead = max((a.shape[: a.ndim - len(x.shape)] for a, x in zip(arrays, operation.program.inputs)), key=len)
     values = [np.array([float(v) for v in x.values], operation.dtype).reshape(x.shape) for x in operation.program.outputs]
     return tuple(jnp.broadcast_to(v, (*lead, *v.shape)) for v in values)
 
 
-def look_at(
+def check_values(
     guests: Guests, quantity: str, operation: Operation, inputs: Mapping[str, Any], fixed: tuple, found: Sequence[Any]
 ) -> None:
-    """Look at inputs and results as at those of NumPy arrays.
+    """Check inputs and results as those of NumPy arrays.
 
     Raises:
         InputError, SingularityError: an input is not finite or no unit quaternion, or the quantity does not exist there.
@@ -127,7 +119,7 @@ def look_at(
     if any(isinstance(x, jax.core.Tracer) for x in (*inputs.values(), *found)):
         raise InputError("check=True needs values, and within jit, grad or vmap there are none: check outside")
     arrays = {name: np.asarray(x) for name, x in inputs.items()}
-    look_at_inputs(guests, operation, arrays)
+    check_inputs(guests, operation, arrays)
     if not all(bool(jnp.isfinite(x).all()) for x in found):
         explain(guests, quantity, arrays, fixed)
         raise SingularityError(f"{quantity}: a result is not finite")

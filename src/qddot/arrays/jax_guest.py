@@ -1,8 +1,8 @@
-"""JAX arrays: operations as two primitives, lowered to machine code that XLA calls by itself.
+"""JAX arrays: operations as two primitives, lowered to machine code that XLA calls.
 
-`value` is an operation, `rate` its derivative along a motion, linear in its last inputs, so that its transpose is the gradient.
-With these rules every transform of JAX works, in every order. `jax.custom_jvp` with `linear_call` would be shorter, but has no
-rule for `vmap`.
+`value` is an operation, `rate` its derivative along rates of the inputs; it is linear in these, so its transpose is the gradient.
+With these rules every transform of JAX works, to any order. `jax.custom_jvp` with `linear_call` would be shorter, but has no rule
+for `vmap`.
 """
 
 # pyright: reportMissingImports=false
@@ -23,16 +23,16 @@ from qddot.arrays.xla_ir import call_loop, handler
 from qddot.compile.llvm import load_module, this_computer
 from qddot.errors import InputError
 
-_kept: list[Any] = []  # XLA never forgets a target, so its code must not die
+_kept: list[Any] = []  # XLA keeps targets for ever, so their code must never be freed
 
 
 def target(operation: Operation) -> str:
-    """The name under which XLA knows the machine code of an operation."""
+    """Return the name under which the machine code of an operation is registered with XLA."""
     return registered(operation, handler(operation, call_loop(operation)), "cpu")
 
 
 def cuda_target(operation: Operation) -> str:
-    """Target for GPUs, all of the kind of the first."""
+    """Return the name of the target for GPUs, which are all taken to be of the type of the first."""
     from qddot.arrays.on_device import OnDevices
     from qddot.arrays.xla_cuda_ir import CAPTURED, launch
 
@@ -40,6 +40,7 @@ def cuda_target(operation: Operation) -> str:
 
 
 def registered(operation: Operation, lines: Iterable[str], platform: str) -> str:
+    """Register a handler with XLA, and return its name."""
     code = load_module("\n".join(lines), "handler", this_computer(), kept=False)
     capsule = ctypes.pythonapi.PyCapsule_New
     capsule.restype, capsule.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
@@ -50,19 +51,19 @@ def registered(operation: Operation, lines: Iterable[str], platform: str) -> str
 
 
 def lead_of(operation: Operation, arrays: Sequence[Any]) -> tuple[int, ...]:
-    """The leading shape of a call: each input has it, or none at all."""
+    """Return the leading dimensions of a call: each input has them, or none."""
     return max((a.shape[: a.ndim - len(x.shape)] for a, x in zip(arrays, operation.program.inputs)), key=len)
 
 
 def run(operation: Operation, arrays: Sequence[Any], name: Callable[[Operation], str]) -> list[Any]:
-    """The call of the machine code, in terms of JAX."""
+    """Call the machine code by JAX's foreign function interface."""
     lead = lead_of(operation, arrays)
     out = [jax.ShapeDtypeStruct((*lead, *x.shape), operation.dtype) for x in operation.program.outputs]
     return list(jax.ffi.ffi_call(operation.once(name), out)(*arrays))
 
 
 def primitive(name: str, of: Callable[..., Operation]) -> Primitive:
-    """A primitive whose parameters say which operation it is."""
+    """Return a primitive whose parameters determine the operation, by `of`."""
     p = Primitive(name)
     p.multiple_results = True
 
@@ -80,7 +81,7 @@ def primitive(name: str, of: Callable[..., Operation]) -> Primitive:
         return jax.jit(lambda *arrays: p.bind(*arrays, **which))
 
     def at_once(*arrays, **which):
-        with jax.disable_jit(False):  # where somebody has disabled it, this would come back here for ever
+        with jax.disable_jit(False):  # with jit disabled, this would call itself without end
             return jitted(**which)(*arrays)
 
     p.def_impl(at_once)
@@ -98,7 +99,7 @@ def primitive(name: str, of: Callable[..., Operation]) -> Primitive:
         full = []
         for a, d, x in zip(arrays, axes, operation.program.inputs):
             if d is None and a.ndim == len(x.shape):
-                full.append(a)  # a single state stands still
+                full.append(a)  # a single state keeps no leading dimensions
                 continue
             a = a[None] if d is None else jnp.moveaxis(a, d, 0)
             if a.ndim == 1 + len(x.shape):
@@ -120,7 +121,7 @@ def primitive(name: str, of: Callable[..., Operation]) -> Primitive:
 
 
 def results(operation: Operation, avals: Sequence[Any]) -> list[Any]:
-    """Shapes and types of what comes out; within `shard_map` it varies over the mesh as the inputs do."""
+    """Return the shapes and types of the results; within `shard_map` they vary over the mesh as the inputs do."""
     lead, like = lead_of(operation, avals), max(avals, key=lambda a: a.ndim)
     shapes = [(*lead, *x.shape) for x in operation.program.outputs]
     if not getattr(like, "manual_axis_type", None):
@@ -134,6 +135,7 @@ rate_p = primitive("qddot_rate", lambda operation, inputs: operation.tangent(inp
 
 
 def transposed(weights, *arrays, operation: Operation, inputs: tuple[int, ...]):
+    """Return the transpose of `rate`: the gradients of the weighted results with respect to the chosen inputs."""
     n = len(operation.program.inputs)
     lead = lead_of(operation.tangent(inputs), [a.aval if ad.is_undefined_primal(a) else a for a in arrays])
     full = [

@@ -1,9 +1,9 @@
-"""Errors of kernels on a GPU: at once, which waits for the device, or when somebody looks next, which does not.
+"""Errors of kernels on a GPU: raised at once, after waiting for the device, or later, without waiting.
 
-A kernel notes a state whose result is no number in memory of the host. With `check="now"` the call waits for the device, looks
-there, and computes again on the CPU, which says what is wrong. With `check="later"` it does not wait: what the kernel has noted is
-raised by the next call with `check="later"` of that quantity on that device, if the kernel has ended by then. Without either the
-result is NaN, and nobody says anything.
+A kernel notes a state whose result is not finite in the host's memory. With `check="now"` the call waits for the device, reads the
+note, and computes again on the CPU, which raises the error in full. With `check="later"` it does not wait: the next call with
+`check="later"` of that quantity on that device raises the error, if the kernel has ended by then. Without a check the result is
+NaN, and no error is raised.
 """
 
 from __future__ import annotations
@@ -25,12 +25,13 @@ WAYS = (None, False, True, "now", "later")
 
 
 def refuse_other_checks(check: Any) -> None:
+    """Raise InputError unless `check` is one of `WAYS`."""
     if check not in WAYS:
         raise InputError(f"check={check!r}: 'now' (or True) waits for the device, 'later' does not; False looks at nothing")
 
 
 def raise_earlier(quantity: str, check: Any, kernel: Launcher) -> None:
-    """Raise what was wrong with an earlier call that nobody waited for. Raises SingularityError: a result was no number."""
+    """Raise the error of an earlier call with `check="later"`. Raises SingularityError: a result of it was not finite."""
     refuse_other_checks(check)
     if check == "later" and (state := kernel.later.take()) is not None:
         raise SingularityError(
@@ -42,7 +43,7 @@ def raise_earlier(quantity: str, check: Any, kernel: Launcher) -> None:
 def raise_now(
     guests: Guests, quantity: str, inputs: Mapping[str, Any], check: Any, fixed: tuple, handle: Handling, kernel: Launcher
 ) -> None:
-    """After a call: wait for it, and let the CPU say what is wrong.
+    """Wait for a call's kernel, and raise its error, which the CPU computes.
 
     Raises:
         InputError, SingularityError: an input is not finite, or the quantity does not exist there.
@@ -57,9 +58,9 @@ def raise_now(
         raise SingularityError(f"{quantity} is not finite in state {state}")
 
 
-def look_at_inputs(guests: Guests, operation: Operation, arrays: Mapping[str, Any]) -> None:
-    """Look at inputs, seen as NumPy arrays, as at NumPy's own. Raises InputError: one of them is not finite, or a quaternion is not
-    of unit length; variables go by their names."""
+def check_inputs(guests: Guests, operation: Operation, arrays: Mapping[str, Any]) -> None:
+    """Check inputs, given as NumPy arrays. Raises InputError: one of them (a variable by its own name) is not finite, or a
+    quaternion is not of unit length."""
     for x in operation.program.inputs:
         array, start = arrays[x.name], 0
         if x.name == "variables":
@@ -74,5 +75,5 @@ def look_at_inputs(guests: Guests, operation: Operation, arrays: Mapping[str, An
 
 
 def explain(guests: Guests, quantity: str, arrays: Mapping[str, Any], fixed: tuple) -> None:
-    """Compute again on the CPU, which raises the error in full."""
+    """Compute again on the CPU, which raises the error."""
     guests.evaluate(quantity, arrays, {"dtype": next(iter(arrays.values())).dtype}, **dict(fixed))  # type: ignore[typeddict-item]

@@ -1,4 +1,4 @@
-"""Arrays on a GPU: how each library's are handled, and the kernels of an operation on each device."""
+"""Arrays on a GPU: one interface for those of PyTorch and CuPy, and the kernels of an operation on each device."""
 
 # pyright: reportMissingImports=false
 from __future__ import annotations
@@ -18,7 +18,7 @@ from qddot.errors import InputError
 
 
 class View(NamedTuple):
-    """An array's memory: address, shape, distances in numbers, type, and the number of its device."""
+    """An array's memory: address, shape, strides in elements, type, and the number of its device."""
 
     pointer: int
     shape: tuple[int, ...]
@@ -28,7 +28,7 @@ class View(NamedTuple):
 
 
 class Handling(Protocol):
-    """Duties of a library."""
+    """The operations that are needed of a library's arrays; `number` is the index of a device."""
 
     def view(self, x: Any) -> View: ...
     def empty(self, shape: tuple[int, ...], dtype: str, number: int) -> Any: ...
@@ -37,13 +37,15 @@ class Handling(Protocol):
     def contiguous(self, x: Any) -> Any: ...
     def broadcast(self, x: Any, shape: tuple[int, ...]) -> Any: ...
     def stream(self, number: int) -> int:
-        """The stream on which the caller's work is in order."""
+        """Return the current stream, on which the caller's work is ordered."""
         ...
 
     def on_host(self, x: Any) -> np.ndarray: ...
 
 
 class TorchTensors:
+    """`Handling` of PyTorch tensors."""
+
     def view(self, x: Any) -> View:
         return View(x.data_ptr(), tuple(x.shape), x.stride(), str(x.dtype).rpartition(".")[2], x.get_device())
 
@@ -76,6 +78,8 @@ class TorchTensors:
 
 
 class CupyArrays:
+    """`Handling` of CuPy arrays."""
+
     def view(self, x: Any) -> View:
         return View(x.data.ptr, x.shape, tuple(s // x.itemsize for s in x.strides), str(x.dtype), x.device.id)
 
@@ -116,7 +120,7 @@ class CupyArrays:
 
 
 def handling(name: str, x: Any) -> Handling:
-    """Handling of arrays of the library that an array on a GPU is from. Raises InputError: one that we do not know."""
+    """Return the handling for an array on a GPU. Raises InputError: an unknown library."""
     library = library_of(x)
     if library == "torch":
         return TorchTensors()
@@ -127,7 +131,7 @@ def handling(name: str, x: Any) -> Handling:
 
 
 def wants_gradient(arrays: Iterable[Any]) -> bool:
-    """True of PyTorch tensors whose gradient is recorded."""
+    """Return True if the gradient of a PyTorch tensor among the arrays is recorded."""
     if not any(getattr(x, "requires_grad", False) for x in arrays):
         return False
     import torch
@@ -136,7 +140,7 @@ def wants_gradient(arrays: Iterable[Any]) -> bool:
 
 
 def rows(view: View, core: tuple[int, ...]) -> Rows | None:
-    """How a kernel finds the rows of an array (..., *core), or None where they lie in no order that it knows."""
+    """Return address and step of the rows of an array (..., *core), or None if its strides are not those that a kernel can read."""
     leading = len(view.shape) - len(core)
     step = 1
     for n, stride in zip(reversed(view.shape[leading:]), reversed(view.strides[leading:])):
@@ -158,8 +162,8 @@ ROWS, STATES_LAST = "rows", "states last"
 
 
 def layout(views: Sequence[View], cores: Sequence[tuple[int, ...]]) -> str | None:
-    """How outputs (..., *core) lie in memory: state after state, or element after element with all states side by side in each;
-    None: otherwise."""
+    """Return the layout of outputs (..., *core) in memory: `ROWS`, state after state; `STATES_LAST`, element after element, with
+    all states side by side; else None."""
     for name in (ROWS, STATES_LAST):
         if all(x.shape[d] == 1 or x.strides[d] == n for x, core in zip(views, cores) for d, n in steps(x.shape, len(core), name)):
             return name
@@ -167,7 +171,7 @@ def layout(views: Sequence[View], cores: Sequence[tuple[int, ...]]) -> str | Non
 
 
 def steps(shape: tuple[int, ...], rank: int, name: str) -> Iterator[tuple[int, int]]:
-    """Each dimension and its distance in a layout."""
+    """Yield each dimension and its stride in a layout."""
     dimensions = range(len(shape)) if name == ROWS else (*range(len(shape) - rank, len(shape)), *range(len(shape) - rank))
     step = 1
     for d in reversed(dimensions):
@@ -176,10 +180,10 @@ def steps(shape: tuple[int, ...], rank: int, name: str) -> Iterator[tuple[int, i
 
 
 class OnDevices:
-    """The kernels of an operation, one for each device; made when first asked for.
+    """The kernels of an operation, one for each device, each made when first needed.
 
     Attributes:
-        kernels: by the number of the device, with rows as outputs; `across`: with the states last.
+        kernels: kernels by the number of the device, with layout `ROWS`; `across`: with layout `STATES_LAST`.
     """
 
     def __init__(self, operation: Any) -> None:
@@ -209,8 +213,8 @@ class OnDevices:
         check: Any = None,
         order: str = ROWS,
     ) -> list[Any]:
-        """The outputs (lead, ...), of arrays each of which has that leading shape, or none at all; `order` is that of the outputs
-        given."""
+        """Return the outputs (lead, ...), for arrays each of which has these leading dimensions, or none. `order`: layout of the
+        given outputs."""
         program, number = self.operation.program, handle.view(arrays[0]).device
         kernel, states, read, kept = self.kernel(number, order), math.prod(lead), [], []
         for a, x in zip(arrays, program.inputs):

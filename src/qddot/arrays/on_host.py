@@ -1,7 +1,7 @@
-"""Methods that are computed with NumPy and SciPy: arrays of other libraries are seen where they are, and answered in kind.
+"""Methods that compute with NumPy and SciPy, for arrays of other libraries: these are converted without a copy, and results back.
 
-Nothing follows a gradient through them, so one that is being recorded is refused and never dropped. A result that is an object,
-such as a trajectory, computes with NumPy as ever; it is looked at through `InKind`.
+Gradients cannot go through such methods, so an array whose gradient is recorded is refused. A result that is an object, such as a
+trajectory, computes with NumPy; `InKind` around it converts its arrays.
 """
 
 # pyright: reportMissingImports=false
@@ -23,20 +23,22 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 INSTEAD = {"simulate": ", or take robot.rollout, which can"}
-"""Methods, and what follows gradients in their place."""
+"""Method -> the alternative that has gradients, for errors."""
 
 
 def on_host(method: Callable[P, R]) -> Callable[P, R]:
-    """A method that knows NumPy arrays only, for all arrays with values in the CPU's memory."""
+    """Wrap a method for NumPy arrays, so that it takes all arrays with values in the CPU's memory."""
     return for_libraries(method, lambda _: True)
 
 
 def on_host_without_programs(method: Callable[P, R]) -> Callable[P, R]:
-    """A method that has programs for PyTorch, JAX and arrays on a GPU, for everybody else who speaks DLPack."""
+    """Wrap a method that has its own code for PyTorch, JAX and arrays on a GPU, so that it takes all other arrays with DLPack."""
     return for_libraries(method, lambda x: library_of(x) == "dlpack" and not is_on_gpu(x))
 
 
 def for_libraries(method: Callable[P, R], is_seen: Callable[[Any], bool]) -> Callable[P, R]:
+    """Wrap a method so that arrays of other libraries for which `is_seen` is true are converted to NumPy's, and results back."""
+
     @wraps(method)
     def call(*arguments: P.args, **options: P.kwargs) -> R:
         if "variables" in options and {"variables", "options"}.isdisjoint(inspect.signature(method).parameters):
@@ -53,13 +55,13 @@ def for_libraries(method: Callable[P, R], is_seen: Callable[[Any], bool]) -> Cal
 
 
 def found_in(values: tuple) -> list[Any]:
-    """Arguments that may be arrays, and values of dictionaries among them."""
+    """Return the arguments, with the values of a dictionary instead of it."""
     return [y for x in values for y in (x.values() if type(x) is dict else (x,))]
 
 
 def answered(method: Callable, arguments: tuple, options: Mapping[str, Any]) -> Any:
-    """The method's result in the kind of its arrays. Raises InputError: arrays of two libraries or types, on a device, without
-    values, or with a gradient that would be lost."""
+    """Return the method's result with arrays of the arguments' library. Raises InputError: arrays of two libraries or types, on a
+    device, without values, or with a gradient that would be lost."""
     names = [name for name, x in inspect.signature(method).parameters.items() if x.kind is not x.KEYWORD_ONLY]
     given = [*zip([*names, *[names[-1]] * len(arguments)], arguments), *options.items()]
     flat = [
@@ -77,7 +79,7 @@ def answered(method: Callable, arguments: tuple, options: Mapping[str, Any]) -> 
 
 
 def as_numpy(method: str, name: str, x: Any, first: str, like: Any) -> Any:
-    """An array as NumPy sees it, without a copy; what is no array as it is."""
+    """Return an array as a NumPy array without a copy, anything else as it is. Raises InputError: as `answered`."""
     library = library_of(x)
     if library is None and not isinstance(x, np.ndarray):
         return x
@@ -99,6 +101,7 @@ def as_numpy(method: str, name: str, x: Any, first: str, like: Any) -> Any:
 
 
 def of_torch(method: str, name: str, x: Any) -> np.ndarray:
+    """Return a PyTorch tensor as a NumPy array. Raises InputError: as `answered`."""
     import torch
 
     instead = INSTEAD.get(method, "")
@@ -124,6 +127,7 @@ def of_torch(method: str, name: str, x: Any) -> np.ndarray:
 
 
 def of_jax(method: str, name: str, x: Any) -> np.ndarray:
+    """Return a JAX array as a NumPy array. Raises InputError: as `answered`."""
     import jax
 
     if isinstance(x, jax.core.Tracer):
@@ -138,7 +142,7 @@ def of_jax(method: str, name: str, x: Any) -> np.ndarray:
 
 
 def has_tangent(x: Any) -> bool:
-    """True of a PyTorch tensor whose derivative of forward mode is carried along."""
+    """Return True for a PyTorch tensor with a tangent of forward mode."""
     if library_of(x) != "torch":
         return False
     from torch.autograd import forward_ad
@@ -147,7 +151,7 @@ def has_tangent(x: Any) -> bool:
 
 
 def in_kind_of(name: str, like: Any) -> Callable[[np.ndarray], Any]:
-    """From NumPy's arrays to those of a library; floating-point numbers in the type of `like`. It can be pickled."""
+    """Return the function, which can be pickled, from NumPy arrays to those of a library; floats get the type of `like`."""
     library = library_of(like)
     if library == "torch":
         return partial(to_torch, like.dtype)
@@ -174,7 +178,7 @@ def to_other(hand_over: Callable[[np.ndarray], Any], single: bool, x: np.ndarray
 
 
 def shown(result: Any, back: Callable[[np.ndarray], Any]) -> Any:
-    """A result with arrays of another library for NumPy's."""
+    """Return a result with its NumPy arrays converted to another library's."""
     if isinstance(result, (np.ndarray, np.generic)):
         return back(np.asarray(result))
     if isinstance(result, tuple):
@@ -186,7 +190,7 @@ def shown(result: Any, back: Callable[[np.ndarray], Any]) -> Any:
 
 
 class InKind:
-    """An object whose arrays are those of another library; it computes with NumPy as ever."""
+    """A proxy of an object that computes with NumPy: all arrays that it returns are those of another library."""
 
     def __init__(self, seen: Any, back: Callable[[np.ndarray], Any]) -> None:
         self._seen, self._back = seen, back

@@ -1,4 +1,4 @@
-"""A program in one precision, for array libraries: its code lives for ever, and its derivatives are operations again."""
+"""Programs in one precision for other array libraries; their code is never freed, and their derivatives are operations too."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from qddot.compile.kernel import Kernel
 from qddot.compile.llvm import this_computer
-from qddot.errors import SingularityError
+from qddot.errors import InputError, SingularityError
 from qddot.graph.expr import Trace
 from qddot.graph.program import Program
 from qddot.graph.replay import replay
@@ -24,12 +24,12 @@ _lock = threading.RLock()
 
 
 class Operation:
-    """Made by `operation`, which gives the same one for the same program.
+    """A program in one precision; made by `operation`, which returns the same one for the same program.
 
     Attributes:
-        name: tells what is computed, in which precision and with which rounding, in every process alike. Libraries keep such names
-            in files, with compiled code that calls them.
-        is_empty: an array has no elements, as for a robot without joints: there is no code.
+        name: identifies program, precision and rounding, the same in every process: libraries keep such names in files, with
+            compiled code that calls them.
+        is_empty: True if an array has no elements, as for a robot without joints; then there is no code.
     """
 
     def __init__(self, program: Program, dtype: np.dtype, name: str) -> None:
@@ -46,7 +46,7 @@ class Operation:
             return Kernel(self.program, self.dtype)
 
     def once(self, make: Callable[[Operation], Any]) -> Any:
-        """Result of `make` for this operation, made when it is first asked for and kept."""
+        """Return the result of `make` for this operation, made once and kept."""
         if make not in self._made:
             with _lock:
                 if make not in self._made:
@@ -54,24 +54,24 @@ class Operation:
         return self._made[make]
 
     def tangent(self, inputs: Sequence[int]) -> Operation:
-        """How fast the outputs change, from the inputs and the rates of the chosen ones."""
+        """Return the operation for the rates of the outputs, from the inputs and the rates of the chosen ones."""
         return self._derivative(tangent, tuple(inputs))
 
     def cotangent(self, inputs: Sequence[int]) -> Operation:
-        """Gradients with respect to the chosen inputs, from the inputs and the weights of the outputs."""
+        """Return the operation for gradients with respect to the chosen inputs, from the inputs and weights of the outputs."""
         return self._derivative(cotangent, tuple(inputs))
 
     def _derivative(self, mode: Callable[[Program, Sequence[int]], Program], inputs: tuple[int, ...]) -> Operation:
         key = (mode, inputs)
         if key not in self._made:
-            with _lock:  # nodes are added to the trace
+            with _lock:  # differentiation adds nodes to the trace
                 if key not in self._made:
                     self._made[key] = operation(mode(self.program, inputs), self.dtype)
         return self._made[key]
 
 
 def operation(program: Program, dtype: np.dtype) -> Operation:
-    """The operation of a program; never forgotten, since libraries never forget the addresses they are told."""
+    """Return the operation of a program; it is kept for ever, as libraries keep the addresses of its code."""
     fused = "fma" if this_computer().fma else "plain"
     name = f"{program.name}_{dtype.name}_{fused}_{program.fingerprint[:32]}"
     with _lock:
@@ -81,9 +81,11 @@ def operation(program: Program, dtype: np.dtype) -> Operation:
 
 
 def for_guests(program: Program, mechanism: Mechanism, rounding: float) -> Program:
-    """A program that nobody looks after: quaternions are made unit within, and where a margin is not positive, results are NaN.
+    """Return a program that needs no checks around it: it normalises quaternions, and its results are NaN where a margin is not
+    positive. Its derivative with respect to q has therefore no part along a quaternion.
 
-    So the derivative with respect to q is that of what is computed: it has no part along a quaternion.
+    Raises:
+        SingularityError: a margin is not positive for any input.
     """
     program = with_unit_quaternions(program, mechanism, rounding)
     *shown, last = program.outputs
@@ -95,12 +97,12 @@ def for_guests(program: Program, mechanism: Mechanism, rounding: float) -> Progr
         exists = recorder.where_positive(margin, exists, -1.0)
     if isinstance(exists, float) and exists < 0:
         raise SingularityError(f"{program.name} does not exist for this robot: its mass matrix is not positive definite anywhere")
-    one = recorder.sqrt(exists)  # or no number, which then is in every result and derivative
+    one = recorder.sqrt(exists)  # 1, or NaN, which then is in every result and derivative
     return program_of(program, shown, [[v * one for v in x.values] for x in shown])
 
 
 def with_unit_quaternions(program: Program, mechanism: Mechanism, rounding: float) -> Program:
-    """The program of q whose quaternions are made unit first; itself where there are none."""
+    """Return the program preceded by the normalisation of q's quaternions; the program itself if there are none."""
     if mechanism.nq == mechanism.nv or all(x.name != "q" for x in program.inputs):
         return program
     recorder = Trace(rounding)
@@ -118,12 +120,26 @@ def program_of(program: Program, outputs, values) -> Program:
     return Program(program.name, program.inputs, tuple(x._replace(values=tuple(v)) for x, v in zip(outputs, values)))
 
 
+def leads(program: Program, arrays: Sequence[Any]) -> list[tuple[int, ...]]:
+    """Return the leading dimensions of each input. Raises InputError: the other dimensions are not those of the input."""
+    for (name, shape), a in zip(program.inputs, arrays):
+        if a.ndim < len(shape) or tuple(a.shape[a.ndim - len(shape) :]) != shape:
+            raise InputError(f"{name} has shape {tuple(a.shape)}, expected (..., {', '.join(map(str, shape))})")
+    return [tuple(a.shape[: a.ndim - len(x.shape)]) for a, x in zip(arrays, program.inputs)]
+
+
+def misfit(program: Program, arrays: Sequence[Any]) -> InputError:
+    """Return the error for inputs whose leading dimensions do not fit each other."""
+    shown = ", ".join(f"{x.name} {tuple(a.shape)}" for x, a in zip(program.inputs, arrays))
+    return InputError(f"leading dimensions of the inputs do not fit each other: {shown}")
+
+
 def core_steps(program: Program, itemsize: int) -> list[int]:
-    """Bytes between neighbours along each dimension of a dense state, array by array, as NumPy's loops expect them."""
+    """Return the strides, in bytes, of a dense state, array by array, as NumPy's loops expect them."""
     parts = (*program.inputs, *program.outputs)
     return [itemsize * math.prod(x.shape[d + 1 :]) for x in parts for d in range(len(x.shape))]
 
 
 def quoted(text: bytes) -> str:
-    """Bytes as LLVM writes a string."""
+    """Return bytes as the content of a string in LLVM IR."""
     return "".join(chr(c) if 32 <= c < 127 and chr(c) not in '"\\' else f"\\{c:02x}" for c in text)

@@ -1,4 +1,4 @@
-"""From a call with PyTorch tensors to the operators: what is looked at on the way, and what is said about it."""
+"""Calls with PyTorch tensors: their checks and errors, and the way to the operators."""
 
 # pyright: reportMissingImports=false
 from __future__ import annotations
@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from qddot.arrays.late import explain, look_at_inputs, raise_earlier, raise_now
+from qddot.arrays.late import check_inputs, explain, raise_earlier, raise_now
 from qddot.arrays.on_device import ROWS, OnDevices, layout
 from qddot.arrays.on_host import has_tangent
+from qddot.arrays.operation import leads, misfit
 from qddot.arrays.torch_cuda import HANDLE
 from qddot.arrays.torch_guest import at_once, called, inner, operator_name, recorded
 from qddot.compile.evaluate import refuse_shared
@@ -24,18 +25,18 @@ if TYPE_CHECKING:
     from qddot.arrays.operation import Operation
 
 NAMES = {torch.float64: "float64", torch.float32: "float32"}
-PLACES = ("cpu", "cuda") if torch.version.hip is None else ("cpu",)  # PyTorch for AMD calls its devices cuda, too
+PLACES = ("cpu", "cuda") if torch.version.hip is None else ("cpu",)  # PyTorch for AMD GPUs also names its devices cuda
 
 
 def compute(guests: Guests, quantity: str, inputs: Mapping[str, Any], options: Mapping[str, Any], fixed: tuple) -> Any:
-    """A quantity of tensors, as tensors of the same type on the same device."""
+    """Return a quantity of tensors, as tensors of the same type on the same device."""
     which = (quantity, common_dtype(quantity, inputs, options), "wrench" in inputs, fixed)
     operation = guests.operation(*which)
     tensors = evenly(operation, inputs)
     if options.get("out") is not None:
         return into(operation, tensors, options["out"])
     if options.get("check") and tensors[0].is_cuda and not (operation.is_empty or is_transformed()):
-        return looked_at(guests, quantity, inputs, options["check"], fixed, operation, tensors)
+        return run_checked(guests, quantity, inputs, options["check"], fixed, operation, tensors)
     if operation.is_empty:
         found = constants(operation, tensors[0])
     elif is_transformed():
@@ -47,12 +48,12 @@ def compute(guests: Guests, quantity: str, inputs: Mapping[str, Any], options: M
     if not (fixed or options or operation.is_empty or "wrench" in inputs or "variables" in inputs or is_transformed()):
         keep_direct(guests, quantity, operation, tensors[0])
     if options.get("check"):
-        look_at(guests, quantity, operation, inputs, fixed, found)
+        check_values(guests, quantity, operation, inputs, fixed, found)
     return found
 
 
 def keep_direct(guests: Guests, quantity: str, operation: Operation, like: torch.Tensor) -> None:
-    """Next time, tensors go to the operator at once: it looks at them itself, and what does not fit goes the long way."""
+    """Let further calls go to the operator directly: it checks the tensors itself, and those that it refuses come to `compute`."""
     ways = guests.ways.setdefault(quantity, {})
     if (like.dtype, like.is_cuda) in ways:
         return
@@ -67,15 +68,15 @@ def keep_direct(guests: Guests, quantity: str, operation: Operation, like: torch
 
     direct = way if len(ways) == 1 else of_several_types  # the operator refuses tensors of another type or device
 
-    def in_python(*tensors: Any) -> Any:  # what torch.compile meets
+    def in_python(*tensors: Any) -> Any:  # for torch.compile
         return None if is_traced() else direct(*tensors)
 
     guests.keep(quantity, type(like), direct, in_python)
 
 
 def short_way(count: int, plain: Callable[..., Any], recorded: Callable[..., Any]) -> Callable[..., Any]:
-    """From so many tensors of one type to the operator. None where they are unusual: what does not fit, the long way broadcasts, or
-    puts into words. Written out for the count, since a loop over the tensors takes longer than a look at each."""
+    """Return a function of `count` tensors that calls the operator, and returns None for tensors that it refuses (`compute` then
+    broadcasts them, or raises the error). Its text is written for the count, since a loop over tensors takes longer."""
     names = [f"t{i}" for i in range(count)]
     given, asked = ", ".join(names), " or ".join(f"{name}.requires_grad" for name in names)
     text = f"""
@@ -96,13 +97,13 @@ def direct({", ".join(f"{name}=None" for name in names)}, *more):
 
 
 def is_transformed() -> bool:
-    """True within `torch.compile` and the transforms of `torch.func`, where tensors have no values yet."""
+    """Return True within `torch.compile` and the transforms of `torch.func`, where tensors have no values."""
     return torch.compiler.is_compiling() or torch._C._functorch.peek_interpreter_stack() is not None
 
 
 def common_dtype(quantity: str, inputs: Mapping[str, Any], options: Mapping[str, Any]) -> str:
-    """The name of the type that all inputs have. Raises InputError: other libraries' arrays, several types or devices, or such as
-    there is no code for."""
+    """Return the name of the type of all inputs. Raises InputError: arrays of other libraries, several types or devices, or
+    unsupported ones."""
     first, q = next((name, x) for name, x in inputs.items() if library_of(x))
     for name, x in inputs.items():
         if not isinstance(x, torch.Tensor):
@@ -135,69 +136,63 @@ def common_dtype(quantity: str, inputs: Mapping[str, Any], options: Mapping[str,
 
 
 def evenly(operation: Operation, inputs: Mapping[str, Any]) -> list[torch.Tensor]:
-    """The inputs in the operation's order, all of one leading shape; nothing is copied for it."""
-    tensors = []
-    for name, shape in operation.program.inputs:
-        x = inputs[name]
-        if x.ndim == 0 and shape == (1,):
-            x = x.reshape(1)
-        if x.ndim < len(shape) or tuple(x.shape[x.ndim - len(shape) :]) != shape:
-            raise InputError(f"{name} has shape {tuple(x.shape)}, expected (..., {', '.join(map(str, shape))})")
-        tensors.append(x)
-    leads = [tuple(t.shape[: t.ndim - len(x.shape)]) for t, x in zip(tensors, operation.program.inputs)]
-    if all(lead == leads[0] for lead in leads):
+    """Return the inputs in the operation's order, with equal leading dimensions, without a copy."""
+    program = operation.program
+    given = [inputs[x.name] for x in program.inputs]
+    tensors = [t.reshape(1) if t.ndim == 0 and x.shape == (1,) else t for t, x in zip(given, program.inputs)]
+    found = leads(program, tensors)
+    if all(lead == found[0] for lead in found):
         return tensors
     try:
-        lead = torch.broadcast_shapes(*leads)
+        lead = torch.broadcast_shapes(*found)
     except RuntimeError:
-        shown = ", ".join(f"{x.name} {tuple(t.shape)}" for x, t in zip(operation.program.inputs, tensors))
-        raise InputError(f"leading dimensions of the inputs do not fit each other: {shown}") from None
-    return [t.expand(*lead, *x.shape) for t, x in zip(tensors, operation.program.inputs)]
+        raise misfit(program, tensors) from None
+    return [t.expand(*lead, *x.shape) for t, x in zip(tensors, program.inputs)]
 
 
 def into(operation: Operation, tensors: list[torch.Tensor], out: Any) -> Any:
-    """Compute into tensors that are there: their memory is NumPy's, too."""
-    rooms = out if isinstance(out, tuple) else (out,)
-    for x, room in zip(operation.program.outputs, rooms):
-        if not isinstance(room, torch.Tensor):
-            raise mixed(f"out for {x.name}", room, operation.program.inputs[0].name, tensors[0])
-        if room.dtype != tensors[0].dtype or room.device != tensors[0].device:
+    """Compute into given tensors, and return them."""
+    given = out if isinstance(out, tuple) else (out,)
+    for x, target in zip(operation.program.outputs, given):
+        if not isinstance(target, torch.Tensor):
+            raise mixed(f"out for {x.name}", target, operation.program.inputs[0].name, tensors[0])
+        if target.dtype != tensors[0].dtype or target.device != tensors[0].device:
             raise InputError(
-                f"out for {x.name} holds {room.dtype} on {room.device}, the result is {tensors[0].dtype} on {tensors[0].device}"
+                f"out for {x.name} holds {target.dtype} on {target.device}, the result is {tensors[0].dtype} on {tensors[0].device}"
             )
-    if len(rooms) != len(operation.program.outputs):
+    if len(given) != len(operation.program.outputs):
         raise InputError(
             f"{operation.program.name} has {len(operation.program.outputs)} results: out is a tuple of as many tensors"
         )
-    if torch.is_grad_enabled() and any(t.requires_grad for t in (*tensors, *rooms)):
+    if torch.is_grad_enabled() and any(t.requires_grad for t in (*tensors, *given)):
         raise InputError("out= records no gradient: leave it out, or call under torch.no_grad()")
     if is_transformed():
         raise InputError("out= cannot be written within torch.compile or torch.func: use the result")
-    if any(has_tangent(t) for t in (*tensors, *rooms)):
+    if any(has_tangent(t) for t in (*tensors, *given)):
         raise InputError("out= records no tangent of forward mode: leave it out, or detach the inputs")
     lead = tensors[0].shape[: tensors[0].ndim - len(operation.program.inputs[0].shape)]
-    for x, room in zip(operation.program.outputs, rooms):
-        if tuple(room.shape) != (*lead, *x.shape):
-            raise InputError(f"out for {x.name} has shape {tuple(room.shape)}, the result has {(*lead, *x.shape)}")
-    places = [as_addresses(room) for room in rooms]
+    for x, target in zip(operation.program.outputs, given):
+        if tuple(target.shape) != (*lead, *x.shape):
+            raise InputError(f"out for {x.name} has shape {tuple(target.shape)}, the result has {(*lead, *x.shape)}")
+    places = [as_addresses(target) for target in given]
     refuse_shared(operation.program, places)
-    torch.autograd.graph.increment_version(rooms)  # so that a graph that needs what they held knows of it
+    torch.autograd.graph.increment_version(given)  # so that a graph that needs their old values raises an error
     if tensors[0].is_cuda:
-        shared = any(np.may_share_memory(a, as_addresses(t)) for a in places for t in tensors)  # written while others read it
-        order = None if shared else layout([HANDLE.view(room) for room in rooms], [x.shape for x in operation.program.outputs])
+        shared = any(np.may_share_memory(a, as_addresses(t)) for a in places for t in tensors)  # threads would overwrite inputs
+        order = None if shared else layout([HANDLE.view(target) for target in given], [x.shape for x in operation.program.outputs])
         inputs = [t.detach() for t in tensors]
-        found = operation.once(OnDevices).run(HANDLE, inputs, tuple(lead), rooms if order else None, order=order or ROWS)
-        for room, values in zip(rooms, () if order else found):
-            room.copy_(values)
+        found = operation.once(OnDevices).run(HANDLE, inputs, tuple(lead), given if order else None, order=order or ROWS)
+        for target, values in zip(given, () if order else found):
+            target.copy_(values)
         return out
     arrays = [t.detach().numpy() for t in tensors]
-    targets = tuple([room.detach().numpy() for room in rooms])
+    targets = tuple([target.detach().numpy() for target in given])
     operation.kernel.run(arrays, targets, torch.get_num_threads())
     return out
 
 
 def as_addresses(x: torch.Tensor) -> np.ndarray:
-    """The places of a tensor's numbers as an array, to be compared and never read: they may be those of a GPU."""
+    """Return an array with the addresses of a tensor's numbers, only to compare addresses: they may be on a GPU."""
     view, item = HANDLE.view(x), x.itemsize
     strides = tuple(item * stride for stride in view.strides)
     places = {"data": (view.pointer, False), "shape": view.shape, "strides": strides, "typestr": f"<f{item}", "version": 3}
@@ -205,7 +200,7 @@ def as_addresses(x: torch.Tensor) -> np.ndarray:
 
 
 def constants(operation: Operation, like: torch.Tensor) -> Any:
-    """Results for a robot without joints: constants where a quantity does not depend on q, else empty tensors."""
+    """Return the results for a robot without joints: constants if a quantity does not depend on q, else empty tensors."""
     lead = like.shape[: like.ndim - len(operation.program.inputs[0].shape)]
     found = [
         like.new_tensor([float(v) for v in x.values]).reshape(x.shape).expand(*lead, *x.shape).clone()
@@ -214,11 +209,11 @@ def constants(operation: Operation, like: torch.Tensor) -> Any:
     return found[0] if len(found) == 1 else tuple(found)
 
 
-def looked_at(
+def run_checked(
     guests: Guests, quantity: str, inputs: Mapping[str, Any], check: Any, fixed: tuple, operation: Operation, tensors: list
 ) -> Any:
-    """Results on a GPU with their check, where the kernel itself notes what is wrong. Raises InputError: a gradient is wanted, too:
-    the notes are not part of it; SingularityError: a result is no number, here or in an earlier call."""
+    """Return results on a GPU, checked by the notes of the kernel (see `late`). Raises InputError: a gradient is recorded as well,
+    for which there is no check; SingularityError: a result is not finite, in this call or an earlier one."""
     if torch.is_grad_enabled() and any(t.requires_grad for t in tensors):
         raise InputError("check= on a GPU records no gradient: leave it out, and look at the result, or call under torch.no_grad()")
     devices = operation.once(OnDevices)
@@ -230,8 +225,8 @@ def looked_at(
     return found[0] if len(found) == 1 else tuple(found)
 
 
-def look_at(guests: Guests, quantity: str, operation: Operation, inputs: Mapping[str, Any], fixed: tuple, found: Any) -> None:
-    """Look at inputs and results as at those of NumPy arrays.
+def check_values(guests: Guests, quantity: str, operation: Operation, inputs: Mapping[str, Any], fixed: tuple, found: Any) -> None:
+    """Check inputs and results as those of NumPy arrays.
 
     Raises:
         InputError, SingularityError: an input is not finite or no unit quaternion, or the quantity does not exist there.
@@ -239,7 +234,7 @@ def look_at(guests: Guests, quantity: str, operation: Operation, inputs: Mapping
     if is_transformed():
         raise InputError("check=True needs values, and within torch.compile or torch.func there are none: check outside")
     arrays = {name: x.detach().cpu().numpy() for name, x in inputs.items()}
-    look_at_inputs(guests, operation, arrays)
+    check_inputs(guests, operation, arrays)
     results = found if isinstance(found, tuple) else (found,)
     if not all(bool(torch.isfinite(x).all()) for x in results):
         explain(guests, quantity, arrays, fixed)

@@ -8,11 +8,11 @@ from qddot.arrays.operation import Operation
 from qddot.arrays.torch_ir import address, libtorch
 
 GRAIN = 2_500_000
-"""Operations that are worth a thread: about 0.1 ms."""
+"""Least number of operations for each thread: about 0.1 ms."""
 
 
 class OnCpu:
-    """Tensors on the CPU."""
+    """The part of an operator that depends on the device, for the CPU (see `torch_ir.Target`)."""
 
     key, place = "CPU", "the CPU"
 
@@ -41,7 +41,8 @@ br label %done"""
 
 
 def part(operation: Operation) -> Iterable[str]:
-    """`void part(int64_t begin, int64_t end, void *call)`: some of the states, as `torch_parallel_for` shares them out."""
+    """Define `void part(int64_t begin, int64_t end, void *call)`, which computes the states that `torch_parallel_for` assigns
+    it."""
     n = len(operation.program.inputs) + len(operation.program.outputs)
     loop, single = operation.kernel.loop()
     yield f"""define void @part(i64 %begin, i64 %end, ptr %call) nounwind {{

@@ -1,7 +1,7 @@
 """PyTorch tensors on a GPU: an operator that starts the kernel on the current stream and does not wait for it.
 
-Kernels are made when their device is first seen: then, and where a launch fails, the operator asks Python for help. What the driver
-says becomes a `DeviceError`, which `taken` hands to the caller of the operator.
+The kernel for a device is made at its first call: then, and if a launch fails, the operator calls a Python function (`help`). An
+error of the driver becomes a `DeviceError`, which the caller of the operator gets by `taken`.
 """
 
 # pyright: reportMissingImports=false
@@ -21,17 +21,17 @@ from qddot.compile.gpu.driver import failure, starter
 HANDLE = TorchTensors()
 
 DEVICES = 64
-"""So many of one machine."""
+"""Most GPUs of one machine."""
 
 ROW = 5
-"""Numbers that are known of a kernel on a device: function, context, threads, shared memory, and where it notes what is wrong."""
+"""Numbers in the table for each device: the kernel's function, context, threads, shared memory, and the address for its notes."""
 
 
 class OnCuda:
-    """Tensors on one of the GPUs.
+    """The part of an operator that depends on the device, for GPUs (see `torch_ir.Target`).
 
     Attributes:
-        table: `ROW` numbers of each device, zeros before its kernel is made.
+        table: `ROW` numbers for each device, zeros until its kernel is made.
     """
 
     key, place = "CUDA", "one NVIDIA GPU"
@@ -43,21 +43,21 @@ class OnCuda:
         self.failed: Exception | None = None
 
     def help(self, number: int, code: int) -> int:
-        """Make the kernel for a device, or note an error of its launch; 0 if that went well."""
+        """Make the kernel for a device, or keep the error of a launch with this code; return 0 if the kernel is made, else 1."""
         try:
             if code:
                 raise failure("cuLaunchKernel", code)
             kernel, at = self.devices.kernel(number), ROW * number
             context, function = kernel.device.context.value or 0, kernel.function
             self.table[at + 1 : at + ROW] = context, kernel.threads, function.shared_bytes, kernel.unwatched.pointer
-            self.table[at] = function.handle_there.value or 0  # last, since that is where other threads look
+            self.table[at] = function.handle_there.value or 0  # last, since other threads test it
         except Exception as error:
             self.failed = error
             return 1
         return 0
 
     def taken(self) -> Exception | None:
-        """The error of the last call that went wrong, once; or None."""
+        """Return the error of the last call that failed, and forget it; None if there is none."""
         found, self.failed = self.failed, None
         return found
 
@@ -70,7 +70,7 @@ class OnCuda:
 %number = load i32, ptr %index"""
 
     def fits(self, i: int, after: str) -> Iterable[str]:
-        """IR that asks whether an input is on the same device and has the elements of a state side by side."""
+        """Yield IR that tests if an input is on the same device, with the elements of each state contiguous."""
         shape, item = self.operation.program.inputs[i].shape, self.operation.dtype.itemsize
         yield f"""fits{i}:
 %ei{i} = call i32 {address("aoti_torch_get_device_index")}(ptr %t{i}, ptr %index)
@@ -140,7 +140,7 @@ br label %failed"""
 
 @cache
 def stream_getter() -> str:
-    """The function of PyTorch that knows the current stream of a device."""
+    """Return PyTorch's function for the current stream of a device, as a constant of IR."""
     import torch
 
     found = next(iter((Path(str(torch.__file__)).parent / "lib").glob("*torch_cuda.*")))
@@ -148,5 +148,5 @@ def stream_getter() -> str:
 
 
 def start_address() -> int:
-    """Address of the machine code that launches."""
+    """Return the address of the machine code that launches kernels."""
     return ctypes.cast(starter(), ctypes.c_void_p).value or 0  # type: ignore[arg-type]

@@ -1,10 +1,10 @@
 """PyTorch tensors: operations as native operators, with derivatives of any order in both modes, under every transform.
 
-Each operation becomes two operators. The inner one is machine code for the CPU or a kernel for a GPU, and knows nothing of
-derivatives; the outer one has a kernel for the dispatch key Autograd, an `autograd.Function` with rules for both modes. Where
-nothing is differentiated the inner one is called at once; a compiled graph records inner ones only, forward and backward, so that
-no Python runs within it.
-`torch.library.register_autograd` would be shorter, but with it `torch.func.jacfwd` returns zeros without a word.
+Each operation becomes two operators. The inner one is machine code for the CPU or a kernel for a GPU, without derivatives; the
+outer one has a kernel for the dispatch key Autograd, an `autograd.Function` with rules for both modes. If nothing is
+differentiated, the inner one is called directly; a compiled graph has only inner ones, forward and backward, so that no Python
+runs in it.
+`torch.library.register_autograd` would be shorter, but with it `torch.func.jacfwd` silently returns zeros.
 """
 
 # pyright: reportMissingImports=false
@@ -26,7 +26,7 @@ from qddot.errors import InputError
 
 NAMESPACE = "qddot"
 
-_kept: list[Any] = []  # PyTorch never forgets an operator, so its code must not die
+_kept: list[Any] = []  # PyTorch keeps operators for ever, so their code must never be freed
 
 single_level = getattr(torch.autograd.function, "_SingleLevelFunction", None)
 allowed = getattr(autograd_function, "enable_single_level_autograd_function", None)
@@ -37,27 +37,27 @@ if None in (single_level, allowed, below_autograd, forward_mode):  # torch.func 
 
 
 def inner(operation: Operation) -> Any:
-    """The operator without derivatives."""
+    """Return the operator without derivatives."""
     return operation.once(native_operator)
 
 
 def outer(operation: Operation) -> Any:
-    """The operator that can be differentiated."""
+    """Return the operator with derivatives."""
     return operation.once(differentiable_operator)
 
 
 def operator_name(operation: Operation) -> str:
-    """Name of the operator, which torch.compile can keep."""
+    """Return the operator's name, which torch.compile can keep in a graph."""
     return outer(operation)._schema.name.partition("::")[2]
 
 
 def recorded(operation: Operation) -> Any:
-    """The function that can be differentiated, for ordinary calls."""
+    """Return the function with derivatives for calls without transforms."""
     return operation.once(recording)
 
 
 def native_operator(operation: Operation) -> Any:
-    """Machine code, told to PyTorch's dispatcher by its C interface: for the CPU, and for GPUs where there are any."""
+    """Register machine code with PyTorch's dispatcher by its C interface, for the CPU, and for GPUs if there are any."""
     library, name, definition = libtorch(), operation.name, ctypes.c_void_p()
     told(library.aoti_torch_library_init_fragment(NAMESPACE.encode(), b"", 0, ctypes.byref(definition)), name)
     told(library.aoti_torch_library_def(definition, f"{name}{schema(operation)}".encode()), name)
@@ -68,7 +68,7 @@ def native_operator(operation: Operation) -> Any:
 
 
 def implement(name: str, operation: Operation, target: Target) -> None:
-    """Tell PyTorch of an operator's code for one kind of device."""
+    """Register an operator's code for one kind of device."""
     library, implementation = libtorch(), ctypes.c_void_p()
     code = load_module("\n".join(boxed(operation, target)), "op", this_computer(), kept=False)
     told(library.aoti_torch_library_init_impl(NAMESPACE.encode(), target.key.encode(), b"", 0, ctypes.byref(implementation)), name)
@@ -77,11 +77,13 @@ def implement(name: str, operation: Operation, target: Target) -> None:
 
 
 def told(failed: int, name: str) -> None:
+    """Raise InputError if PyTorch has refused an operator."""
     if failed:
         raise InputError(f"PyTorch {torch.__version__} refuses the operator {NAMESPACE}::{name}")
 
 
 def differentiable_operator(operation: Operation) -> Any:
+    """Register the operator with derivatives, and return it."""
     name = f"{operation.name}_d"
     library = torch.library.Library(NAMESPACE, "FRAGMENT")
     library.define(f"{name}{schema(operation)}")
@@ -99,7 +101,8 @@ def differentiable_operator(operation: Operation) -> Any:
 
 
 def derivative_rules(operation: Operation) -> Any:
-    """Value, vector-Jacobian and Jacobian-vector product, for one level of transforms."""
+    """Return the `autograd.Function` of an operation, for one level of transforms: value, vector-Jacobian and Jacobian-vector
+    product."""
     plain = inner(operation)
 
     class Rules(single_level):  # type: ignore[misc, valid-type]
@@ -108,7 +111,7 @@ def derivative_rules(operation: Operation) -> Any:
             if torch._C._functorch.peek_interpreter_stack() is None:
                 with below_autograd():  # type: ignore[misc]
                     return plain(*tensors)
-            # the level below differentiates, too: here both modes are off, there they must not be
+            # the level below may differentiate too: both modes are off here, and must be on there
             with torch.enable_grad(), forward_mode(True), below_autograd():  # type: ignore[misc]
                 return outer(operation)(*tensors)
 
@@ -130,8 +133,7 @@ def derivative_rules(operation: Operation) -> Any:
 
 
 def recording(operation: Operation) -> Any:
-    """Rules of differentiation for ordinary calls, without a transform: a third of the time. `back` has the gradients that were
-    asked for."""
+    """Return the `autograd.Function` of an operation for calls without transforms, which takes a third of the time."""
     plain, back = at_once(operation), {}
 
     class Recorded(torch.autograd.Function):
@@ -161,18 +163,18 @@ def recording(operation: Operation) -> Any:
 
 
 def is_followed() -> bool:
-    """True where gradients that are computed now may be differentiated themselves: by create_graph=True, or by forward mode."""
+    """Return True if the gradients being computed may be differentiated again: by create_graph=True, or by forward mode."""
     return torch.is_grad_enabled() or torch.autograd.forward_ad._current_level >= 0
 
 
 def at_once(operation: Operation) -> Callable[..., Any]:
-    """The shortest way to a value, for tensors with values and without derivatives."""
+    """Return the fastest function for the value, for tensors with values and without derivatives."""
     return inner(operation)._op
 
 
 def called(operation: Operation, way: Callable[..., Any], tensors: Sequence[Any]) -> Any:
-    """A call in which the driver's errors are ours, and not what PyTorch makes of them. Raises DeviceError: there is no code for a
-    device, or it failed."""
+    """Call an operator, and raise the driver's errors instead of PyTorch's. Raises DeviceError: there is no code for a device, or
+    it failed."""
     try:
         return way(*tensors)
     except RuntimeError:
@@ -183,20 +185,20 @@ def called(operation: Operation, way: Callable[..., Any], tensors: Sequence[Any]
 
 
 def gradients(operation: Operation, way: Callable[[Operation], Callable], ctx: Any, weights: Sequence[Any]) -> tuple:
-    """Gradients of the weighted results, with respect to those inputs that need it."""
+    """Return the gradients of the weighted results with respect to the inputs that need them, None for the others."""
     wanted = [i for i, needed in enumerate(ctx.needs_input_grad) if needed]
     found = way(operation.cotangent(wanted))(*ctx.saved_tensors, *weights)
     return spread(found, ctx.needs_input_grad)
 
 
 def spread(found: Any, needed: Sequence[bool]) -> tuple:
-    """Slopes where they are needed, None elsewhere."""
+    """Return slopes in the places where they are needed, None in the others."""
     slopes = iter(found if isinstance(found, (tuple, list)) else (found,))
     return tuple(next(slopes) if wanted else None for wanted in needed)
 
 
 def with_rules(name: str, operation: Operation) -> Any:
-    """The operator of that name, with what it gives for tensors without values, and what it does under `vmap`."""
+    """Return the operator of that name, after registering its shapes for tensors without values and its rule for `vmap`."""
     program, single = operation.program, len(operation.program.outputs) == 1
     rank = len(program.inputs[0].shape)
 
@@ -222,6 +224,7 @@ def with_rules(name: str, operation: Operation) -> Any:
 
 
 def schema(operation: Operation) -> str:
+    """Return the signature of an operator."""
     inputs = ", ".join(f"Tensor a{i}" for i in range(len(operation.program.inputs)))
     outputs = ", ".join("Tensor" for _ in operation.program.outputs)
     return f"({inputs}) -> {outputs if len(operation.program.outputs) == 1 else f'({outputs})'}"

@@ -1,9 +1,8 @@
-"""An operation as a kernel of PyTorch's dispatcher: IR against PyTorch's stable C ABI.
+"""IR of an operation as a kernel of PyTorch's dispatcher, by PyTorch's stable C ABI.
 
-`void op(StableIValue *stack, uint64_t n_args, uint64_t n_outs)` gets handles of tensors, which it has to delete, and leaves handles
-of new ones. Device, type and shape of every tensor are looked at before its memory is; what does not fit is thrown as PyTorch's own
-exception. Tensors are read where they are, whatever their strides, unless their leading dimensions have no common step: then, and
-only then, they are copied.
+`void op(StableIValue *stack, uint64_t n_args, uint64_t n_outs)` gets handles of tensors, which it must delete, and returns handles
+of new ones. Device, type and shape of every tensor are checked before its memory is used; errors are thrown as PyTorch's own
+exception. Tensors are read with any strides; only if their leading dimensions have no common step are they copied first.
 """
 
 # pyright: reportMissingImports=false
@@ -41,11 +40,12 @@ NEEDED = (
 )
 
 MOST_DIMENSIONS = 60
+"""Most leading dimensions of a tensor."""
 
 
 @cache
 def libtorch() -> Any:
-    """PyTorch's library, if its C interface is one we know. Raises InputError: it is not."""
+    """Return PyTorch's library. Raises InputError: its C interface is unknown."""
     import torch
 
     found = next(iter((Path(str(torch.__file__)).parent / "lib").glob("*torch_cpu.*")), None)
@@ -62,7 +62,7 @@ def libtorch() -> Any:
 
 
 def refuse_unknown_abi(major: int, minor: int, missing: list[str]) -> None:
-    """Refuse an unknown ABI before anything is registered, since what PyTorch is told cannot be taken back."""
+    """Refuse an unknown ABI before anything is registered with PyTorch, which cannot be undone."""
     if major != OLDEST[0] or (major, minor) < OLDEST or missing:
         lacks = f" without {', '.join(missing)}" if missing else ""
         raise InputError(
@@ -72,28 +72,28 @@ def refuse_unknown_abi(major: int, minor: int, missing: list[str]) -> None:
 
 
 class Target(Protocol):
-    """Parts of an operator that depend on where its tensors are."""
+    """The parts of an operator that depend on the device of its tensors."""
 
-    key: str  # of the dispatcher
-    device: int  # PyTorch's number of the type of device
-    place: str  # in words
+    key: str  # the dispatch key
+    device: int  # PyTorch's number for the type of device
+    place: str  # the device in words, for messages
 
     def declarations(self) -> Iterable[str]: ...
     def number(self) -> Iterable[str]:
-        """%number: which device of the type the first tensor is on."""
+        """Yield IR for %number, the index of the first tensor's device among those of its type."""
         ...
 
     def fits(self, i: int, after: str) -> Iterable[str]:
-        """IR from `fits<i>`, where an input can be read in steps, to `after`, `copy<i>` or `wrong`."""
+        """Yield the block `fits<i>`, for an input that has a common step, which jumps to `after`, `copy<i>` or `wrong`."""
         ...
 
     def run(self) -> Iterable[str]:
-        """Compute, and go to `done`, or to `failed`."""
+        """Yield IR that computes, and jumps to `done` or `failed`."""
         ...
 
 
 def boxed(operation: Operation, target: Target) -> Iterable[str]:
-    """The module with `@op`."""
+    """Yield the module with `@op`."""
     program, item = operation.program, operation.dtype.itemsize
     n_in, n = len(program.inputs), len(program.inputs) + len(program.outputs)
     core = core_steps(program, item)
@@ -219,8 +219,9 @@ ret void
 
 
 def examine(item: int, device: int) -> Iterable[str]:
-    """`i32 examine(tensor, shape, rank, lead_sizes, lead, data, step, core)`: 0 if a tensor can be read where it is, with its
-    address, its step from state to state and its steps within one; 1 if its states have no common step; 2 if it is none of ours."""
+    """Define `i32 examine(tensor, shape, rank, lead_sizes, lead, data, step, core)`: 0 if a tensor can be read without a copy, with
+    its address, its step from state to state and its steps within one; 1 if its states have no common step; 2 if it must be
+    refused."""
     name = {8: "float64", 4: "float32"}[item]
     code = libtorch()[f"aoti_torch_dtype_{name}"]()
     wanted, found = "ptr %shape, i64 %rank, ptr %lead_sizes, i64 %lead", "ptr %data, ptr %step, ptr %core"
@@ -273,7 +274,7 @@ leading:
 %last = sub i64 %lead, 1
 store i64 0, ptr %step
 br label %lead_head"""
-    # from the last dimension to the first: `reach` is the stride that the next one must have, -1 before there is any
+    # from the last dimension to the first: `reach` is the stride that the next one must have, -1 at the beginning
     yield """lead_head:
 %k = phi i64 [ %last, %leading ], [ %k1, %lead_next ]
 %reach = phi i64 [ -1, %leading ], [ %reach1, %lead_next ]"""
@@ -316,6 +317,7 @@ ret i32 2
 
 
 def texts(operation: Operation, place: str) -> Iterable[str]:
+    """Define the constant texts, and the shapes of the inputs."""
     program = operation.program
     needs = ", ".join(f"{x.name} (..., {', '.join(map(str, x.shape))})" for x in program.inputs)
     message = f"{program.name} needs {operation.dtype.name} tensors on {place}, of one leading shape: {needs}"
@@ -328,6 +330,7 @@ def texts(operation: Operation, place: str) -> Iterable[str]:
 
 
 def delete_inputs(count: int, tag: str) -> Iterable[str]:
+    """Yield IR that deletes the handles of the inputs."""
     for i in range(count):
         yield f"""%d{tag}{i} = getelementptr ptr, ptr %stack, i64 {i}
 %h{tag}{i} = load ptr, ptr %d{tag}{i}"""
@@ -335,6 +338,7 @@ def delete_inputs(count: int, tag: str) -> Iterable[str]:
 
 
 def address(name: str) -> str:
+    """Return the address of a function of PyTorch, as a constant of IR."""
     return constant(ctypes.cast(getattr(libtorch(), name), ctypes.c_void_p).value or 0)
 
 

@@ -1,4 +1,4 @@
-"""Handlers of XLA on a GPU: each starts the kernel on XLA's stream and returns, so that CUDA graphs can hold it."""
+"""Handlers of XLA on a GPU: each starts the kernel on XLA's stream and returns, so that CUDA graphs can record it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CAPTURED = 1
 
 
 def launch(operation: Operation, kernel: DeviceKernel) -> Iterable[str]:
-    """The kernel on %count states at %at<i>; an input of a single state (%one<i>) stands still."""
+    """Yield IR that launches the kernel on %count states at %at<i>; an input of a single state (%one<i>) has step 0."""
     n_in, n = len(operation.program.inputs), len(operation.program.inputs) + len(operation.program.outputs)
     sizes = [x.size for x in operation.program.inputs]
     yield f"""%none_at_all = icmp eq i64 %count, 0
@@ -62,5 +62,5 @@ def constant(place: int, kind: str = "") -> str:
 
 
 def address() -> int:
-    """Address of the driver's function that starts kernels."""
+    """Return the address of the driver's function that starts kernels."""
     return ctypes.cast(driver().cuLaunchKernel, ctypes.c_void_p).value or 0

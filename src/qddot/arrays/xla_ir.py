@@ -1,8 +1,8 @@
-"""An operation as a handler of XLA's foreign function interface: IR against `xla/ffi/api/c_api.h`.
+"""IR of an operation as a handler of XLA's foreign function interface (`xla/ffi/api/c_api.h`).
 
-`XLA_FFI_Error *handler(XLA_FFI_CallFrame *)` answers what version it was written for, and runs the kernel on the buffers of a call.
-Type and size of every buffer are looked at before its memory is. XLA's threads flush subnormal numbers to zero; while a kernel
-runs they do not, so that it gives the bits it gives to NumPy.
+`XLA_FFI_Error *handler(XLA_FFI_CallFrame *)` answers the version it was written for, and runs the kernel on the buffers of a call.
+Type and size of every buffer are checked before its memory is used. XLA's threads flush subnormal numbers to zero; while a kernel
+runs they do not, so that it computes the bits that it computes for NumPy.
 """
 
 # pyright: reportMissingImports=false
@@ -20,7 +20,7 @@ from qddot.errors import InputError
 
 NEWEST = (0, 3)
 OLDEST = (0, 1)
-"""Versions of the interface whose structures are those below: jaxlib 0.6 to 0.10."""
+"""Newest and oldest version of the interface that has the structures below: jaxlib 0.6 to 0.10."""
 
 FRAME = {"extension": 8, "api": 16, "stage": 32, "n_args": 56, "args": 72, "n_rets": 96, "rets": 112}
 BUFFER = {"dtype": 16, "data": 24, "rank": 32, "dims": 40}
@@ -34,8 +34,8 @@ TYPES = {"float32": 11, "float64": 12}
 
 @cache
 def interface_version() -> tuple[int, int]:
-    """Version of the C interface of this jaxlib, or the newest known here if that is older. Raises InputError: a version nobody
-    here has seen. One that XLA does not expect would keep its whole CPU backend from starting."""
+    """Return the version of this jaxlib's C interface, or the newest known one if that is older. Raises InputError: an unknown
+    version; with one that XLA does not expect, its whole CPU backend would not start."""
     import jax
 
     header = Path(jax.ffi.include_dir()) / "xla" / "ffi" / "api" / "c_api.h"
@@ -50,7 +50,7 @@ def interface_version() -> tuple[int, int]:
 
 
 def known_version(major: int, minor: int) -> tuple[int, int]:
-    """The version to tell XLA: its own, or the newest we know."""
+    """Return the version to tell XLA: its own, or the newest known one. Raises InputError: an unknown version."""
     if (major, minor) < OLDEST or major != NEWEST[0]:
         raise InputError(
             f"XLA's C interface is version {major}.{minor}; qddot knows {OLDEST[0]}.{OLDEST[1]} to {NEWEST[0]}.x: install jax 0.6 "
@@ -60,7 +60,7 @@ def known_version(major: int, minor: int) -> tuple[int, int]:
 
 
 def handler(operation: Operation, run: Iterable[str], traits: int = 0) -> Iterable[str]:
-    """The module with `@handler`. `run`: what it does once its buffers have been looked at, such as `call_loop`."""
+    """Yield the module with `@handler`. `run`: IR after the checks of the buffers, such as `call_loop`."""
     program, item = operation.program, operation.dtype.itemsize
     sizes = [x.size for x in (*program.inputs, *program.outputs)]
     n_in, n = len(program.inputs), len(sizes)
@@ -109,7 +109,7 @@ buffers:"""
 %n{i} = call i64 @elements(ptr %b{i})"""
     yield f"%count = udiv i64 %n{n - 1}, {sizes[-1]}"
     fits = "true"
-    for i, size in enumerate(sizes):  # an input of one state stands still
+    for i, size in enumerate(sizes):  # an input of one state has step 0
         yield f"""%whole{i} = mul i64 %count, {size}
 %full{i} = icmp eq i64 %whole{i}, %n{i}
 %one{i} = icmp eq i64 %n{i}, {size}"""
@@ -137,7 +137,7 @@ ret ptr %error
 
 
 def call_loop(operation: Operation) -> Iterable[str]:
-    """The kernel on %count states at %at<i>, each %step<i> bytes after the one before."""
+    """Yield IR that runs the kernel on %count states at %at<i>, in steps of %step<i> bytes."""
     program, core = operation.program, core_steps(operation.program, operation.dtype.itemsize)
     n = len(program.inputs) + len(program.outputs)
     loop, single = operation.kernel.loop()
@@ -160,7 +160,8 @@ call void @exact(ptr %modes)"""
 
 
 def floating_point() -> Iterable[str]:
-    """`exact` sets the processor's usual arithmetic, with subnormal numbers, and keeps what was set; `as_before` restores that."""
+    """Define `exact`, which keeps the processor's floating-point mode and sets the default one, with subnormal numbers, and
+    `as_before`, which restores the mode."""
     machine = llvm.get_process_triple().partition("-")[0]
     before, after = "define internal void @exact(ptr %kept) {", "define internal void @as_before(ptr %kept) {"
     if machine in ("x86_64", "amd64", "i686"):
@@ -210,8 +211,9 @@ ELEMENTS = (
     "%k1 = add i64 %k, 1\nbr label %head",
     "end:\nret i64 %n\n}",
 )
-"""How many numbers a buffer has."""
+"""Definition of `elements(buffer)`, the number of elements of a buffer."""
 
 
 def field(name: str, base: str, offset: int, kind: str = "ptr") -> str:
+    """Return IR that loads a field of a structure."""
     return f"{name}_at = getelementptr i8, ptr {base}, i64 {offset}\n{name} = load {kind}, ptr {name}_at"

@@ -1,8 +1,7 @@
-"""Robots by name: those that come with qddot, in the files beside this one, and those of wheels that are installed.
+"""Robots by name: those that come with qddot, in the files beside this one, and those of installed wheels.
 
-Each of our own files says in its table `about` what the robot is, where its numbers are from and under which terms; numbers are
-facts, and the files are our own. The wheel `example-robot-data` (extra `robots`) has some eighty URDFs more, and the package
-`robot_descriptions` downloads others by name.
+The table `about` of each of our own files has the robot's title, the source of its numbers and the licence. The wheel
+`example-robot-data` (extra `robots`) has some eighty URDFs more, and the package `robot_descriptions` downloads others by name.
 """
 
 from __future__ import annotations
@@ -26,15 +25,15 @@ class Entry(NamedTuple):
     """A robot that can be loaded by name."""
 
     name: str
-    path: Path | None  # of the file; None if it is still to be downloaded
-    title: str  # what it is
-    source: str  # where its numbers are from
-    licence: str  # of the file
-    dof: int | None = None  # as far as it is known without reading it
+    path: Path | None  # its file; None if it is still to be downloaded
+    title: str  # a short description
+    source: str  # source of its numbers
+    licence: str  # licence of the file
+    dof: int | None = None  # degrees of freedom, if known without reading the file
 
 
 def catalog_names() -> list[str]:
-    """The robots that come with qddot.
+    """Return the names of the robots that come with qddot.
 
     >>> import qddot
     >>> "panda" in qddot.catalog_names()
@@ -44,12 +43,12 @@ def catalog_names() -> list[str]:
 
 
 def known_names() -> list[str]:
-    """Every name that can be loaded here: our own robots, and those of installed wheels."""
+    """Return all names that can be loaded: our own robots, and those of installed packages."""
     return [*catalog_names(), *installed(), *downloads.known()]
 
 
 def find(name: str) -> Path | None:
-    """The file of a robot by its name, downloaded where it has to be; None if there is none."""
+    """Return the file of a robot by its name, downloaded if necessary; None if there is no such robot."""
     if name in catalog_names():
         return BUNDLED / f"{name}.toml"
     if name in installed():
@@ -59,7 +58,7 @@ def find(name: str) -> Path | None:
 
 @cache
 def installed() -> dict[str, Path]:
-    """URDFs of the wheel `example-robot-data` by name; one that has the name of ours, or of another, with its folder before it."""
+    """Return the URDFs of the wheel `example-robot-data` by name; a name that is not unique has its folder before it."""
     root = next((p for p in (Path(entry) / INSIDE for entry in sys.path) if p.is_dir()), None)
     files = sorted(root.rglob("*.urdf")) if root else []
     own, stems = set(catalog_names()), [path.stem for path in files]
@@ -71,18 +70,18 @@ def installed() -> dict[str, Path]:
 
 
 def folder_of(path: Path) -> Path:
-    """The folder of a robot within the wheel."""
+    """Return the folder of a robot within the wheel."""
     return path.parents[len(path.parts) - path.parts.index("robots") - 3]
 
 
 def entries() -> list[Entry]:
-    """Entries of all robots that can be loaded by name, our own first."""
+    """Return the entries of all robots that can be loaded by name, our own first."""
     ours, others = map(own_entry, catalog_names()), (wheel_entry(name, path) for name, path in installed().items())
     return [*ours, *others, *(download_entry(name, about) for name, about in downloads.known().items())]
 
 
 def containing(text: str) -> list[Entry]:
-    """Entries with a text in their name, or a word of their title that begins so; first those whose name begins with it."""
+    """Return entries with a text in their name, or at the start of a word of their title; first those whose name begins with it."""
     wanted = text.lower()
     word = re.compile(rf"\b{re.escape(text)}", re.IGNORECASE)
     found = [entry for entry in entries() if wanted in entry.name.lower() or word.search(entry.title)]
@@ -91,7 +90,7 @@ def containing(text: str) -> list[Entry]:
 
 def own_entry(name: str) -> Entry:
     path = BUNDLED / f"{name}.toml"
-    import tomllib  # only now: its patterns take milliseconds
+    import tomllib  # here, since its import takes milliseconds
 
     about = tomllib.loads(path.read_text(encoding="utf-8"))["about"]
     return Entry(name, path, about["title"], about["source"], about.get("licence", "MIT (qddot)"))
@@ -106,7 +105,7 @@ def wheel_entry(name: str, path: Path) -> Entry:
 
 
 def download_entry(name: str, about: Any) -> Entry:
-    """Entry of a robot that is downloaded, from what its package tells in any of its versions."""
+    """Return the entry of a robot that is to be downloaded, from the attributes that its package has; versions differ."""
     said = {key: getattr(about, key, None) for key in ("maker", "robot", "license_spdx", "dof")}
     title = " ".join(str(x) for x in (said["maker"], said["robot"]) if x) or name.replace("_", " ")
     return Entry(name, None, title, downloads.PACKAGE, str(said["license_spdx"] or "not stated"), said["dof"])

@@ -1,4 +1,4 @@
-"""Robots of the package `robot_descriptions`, where it is installed: it knows some 200, and fetches one when it is asked for."""
+"""Robots of the package `robot_descriptions`, if it is installed: some 200, each downloaded when it is loaded."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ PACKAGE = "robot_descriptions"
 
 
 def known() -> dict[str, Any]:
-    """Name -> what the package says of it; none where it is not installed. Nothing is fetched."""
+    """Return name -> the package's data about a robot; none if it is not installed. Nothing is downloaded."""
     return dict(import_module(PACKAGE).DESCRIPTIONS) if find_spec(PACKAGE) else {}
 
 
 def fetch(name: str) -> Path:
-    """The description's file, downloaded by the package if it is not there yet. Raises InputError: it could not be fetched, or is
+    """Return the description's file, downloaded by the package if necessary. Raises InputError: it could not be fetched, or is
     neither URDF nor MJCF."""
     try:
         module = import_module(f"{PACKAGE}.{name}")
-    except Exception as error:  # git, the network and the package itself fail in many ways
+    except Exception as error:  # git, the network and the package raise errors of many types
         raise InputError(f"{PACKAGE} could not fetch {name}: {type(error).__name__}: {error}") from error
     path = getattr(module, "URDF_PATH", None) or getattr(module, "MJCF_PATH", None)
     if path is None:

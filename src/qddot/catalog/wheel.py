@@ -1,4 +1,4 @@
-"""Robots of the wheel `example-robot-data` in words: their files say who made them, but seldom what they are."""
+"""Titles of the robots of the wheel `example-robot-data`, whose files have none."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ FOLDERS = {
     "xarm": "UFACTORY xArm 7, seven joints",
     "z1": "Unitree Z1, arm of six joints and a jaw",
 }
-"""What the robots of a folder are."""
+"""Folder -> title of its robots."""
 
 VARIANTS = {
     "alex_nub_hands": "without hands",
@@ -95,11 +95,11 @@ VARIANTS = {
     "ur5_joint_limited_robot": "UR5, half a turn each way",
     "ur5_robot": "UR5",
 }
-"""How robots of one folder differ, by the name of the file."""
+"""Name of a file -> how the robot differs from others of its folder."""
 
 
 def title(folder: str, stem: str) -> str:
-    """A phrase for a robot of the wheel; its names, where it is not known here."""
+    """Return the title of a robot of the wheel; its names, if it is not listed here."""
     words = FOLDERS.get(folder)
     if words is None:
         of, name = folder.replace("_", " "), stem.replace("_", " ")

@@ -1,4 +1,4 @@
-"""The command line: one command a file, each loaded when it is called."""
+"""The command line: one file per command, loaded when it is called."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ GROUPS = {
     "A robot": {
         "catalog": "Robots that can be loaded by name.",
         "info": "Joints, limits, drives, mass and frames.",
-        "check": "What is wrong or probably not meant in a description.",
-        "new": "A description to begin with, or from a DH table.",
+        "check": "Errors and probable mistakes in a description.",
+        "new": "Write a description to start from, or one from a DH table.",
         "convert": "Write a robot as URDF or TOML.",
         "parameters": "Dynamic parameters by name.",
         "verify": "Compare with Pinocchio and MuJoCo.",
@@ -24,16 +24,16 @@ GROUPS = {
         "compute": "Evaluate a quantity in one state, or in those of a file.",
         "simulate": "A motion over time: numbers, table, plot, film or page.",
         "explore": "An interactive page: one HTML file without a server.",
-        "bench": "How fast it is on this machine.",
+        "bench": "Speed on this machine.",
     },
     "On paper": {
         "equations": "The equations of motion in closed form.",
-        "derive": "Their derivation step by step, as a document.",
-        "properties": "What holds for them, and bounds.",
+        "derive": "Derivation of the equations, as a document.",
+        "properties": "Properties of the equations, and bounds.",
     },
     "Identification": {
         "identify": "Parameters from recordings, with a verdict.",
-        "excitation": "A motion that shows the parameters best.",
+        "excitation": "A motion from which they can be identified best.",
     },
     "Code": {
         "export-c": "C99 functions and a self-test.",
@@ -45,11 +45,10 @@ GROUPS = {
         "completion": "Make the shell complete commands and robots.",
     },
 }
-"""The commands as `--help` sorts them, in a few words, so that none has to be loaded for it."""
+"""The commands, grouped as in `--help`, with short descriptions, so that `--help` loads none of them."""
 
 COMMANDS = tuple(sorted(name for commands in GROUPS.values() for name in commands))
 WIDTH = max(map(len, COMMANDS))
-
 
 MEANT = {
     **dict.fromkeys(("help", "commands"), "--help"),
@@ -64,11 +63,11 @@ MEANT = {
     **dict.fromkeys(("torque", "rnea"), "compute ROBOT inverse_dynamics"),
     "export": "export-c ROBOT DIRECTORY QUANTITY",
 }
-"""Other words for commands."""
+"""Other words for commands -> the command."""
 
 
 def meant(word: str) -> str:
-    """The command for another word or for a quantity, or one that is spelt much like it."""
+    """Return a hint to the command for another word, for a quantity, or for a misspelt command."""
     from qddot.algorithms.quantities import QUANTITIES
     from qddot.errors import near_matches
 
@@ -79,7 +78,7 @@ def meant(word: str) -> str:
 
 
 class Commands(click.Group):
-    """Commands by the name of their file; whatever goes wrong is one line, and a traceback only where it is asked for."""
+    """Commands by the name of their file. Every error is printed as one line, with a traceback only on request."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -101,11 +100,11 @@ class Commands(click.Group):
         try:
             return super().invoke(ctx)
         except click.ClickException as error:
-            raise as_wide_as_the_terminal(error) from None
-        except (click.exceptions.Exit, click.Abort, SystemExit, BrokenPipeError):  # a reader that has left
+            raise with_hint(error) from None
+        except (click.exceptions.Exit, click.Abort, SystemExit, BrokenPipeError):  # the latter: the reader of a pipe has ended
             raise
-        except OSError as error:  # a disk that is full, a folder that may not be written to
-            drop_what_cannot_be_written()
+        except OSError as error:  # a full disk, a folder without permission to write
+            drop_unwritten_output()
             raise click.ClickException(str(error)) from None
         except Exception as error:
             if os.environ.get("QDDOT_TRACEBACK"):
@@ -116,7 +115,8 @@ class Commands(click.Group):
 
 
 def probably_meant(error: click.ClickException) -> str:
-    """A way out, for numbers of one option that stand apart, and for closed forms into a file; else nothing."""
+    """Return a hint for numbers of one option that are separated by blanks, and for closed forms into a file; else an empty
+    text."""
     option = error.option_name if isinstance(error, click.NoSuchOption) else ""
     extra = re.search(r"unexpected extra arguments? \((.*)\)", error.message)
     if re.match(r"-[\d.]", option) or (extra and all(re.fullmatch(r"[-+\d.,e]+", word) for word in extra[1].split())):
@@ -126,26 +126,26 @@ def probably_meant(error: click.ClickException) -> str:
     return ""
 
 
-def as_wide_as_the_terminal(error: click.ClickException) -> click.ClickException:
-    """The error, with what was probably meant, in lines that end between words."""
+def with_hint(error: click.ClickException) -> click.ClickException:
+    """Return the error with what was probably meant, wrapped between words."""
     from qddot.cli.printing import paragraph
 
-    begin, said, way = "Error: ", error.format_message(), probably_meant(error)
-    said = f"{said.rstrip('.')}: {way}" if way else said
-    text = paragraph(f"{begin}{said}", sys.stderr).removeprefix(begin)
+    begin, message, hint = "Error: ", error.format_message(), probably_meant(error)
+    message = f"{message.rstrip('.')}: {hint}" if hint else message
+    text = paragraph(f"{begin}{message}", sys.stderr).removeprefix(begin)
     error.format_message = lambda: text
     return error
 
 
-def drop_what_cannot_be_written() -> None:
-    """Let go of output that a full disk did not take: Python would try it once more at its end, and change the exit status."""
+def drop_unwritten_output() -> None:
+    """Discard output that a full disk did not take: Python would try to write it again at exit, and change the exit status."""
     try:
         sys.stdout.flush()
     except OSError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-EXITS = "Exit status: 0 it went well, 1 an error, 2 a wrong call; what else a command has is in its own help."
+EXITS = "Exit status: 0 success, 1 an error, 2 a wrong call; the help of a command lists others."
 
 
 @click.command(cls=Commands, epilog=EXITS, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})

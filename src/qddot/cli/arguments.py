@@ -1,4 +1,4 @@
-"""Arguments of commands: robots, quantities, numbers, pairs; and the options that many commands have."""
+"""Arguments of commands: robots, quantities, numbers, pairs; and options that several commands share."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from qddot.robot import Robot
 
 
-FEW = 12  # names are listed
+FEW = 12  # the most names that are listed
 
 
 class RobotName(click.ParamType):
-    """A path, a catalog name, completed by the shell, or - for standard input."""
+    """A path, a catalog name, or - for standard input; completed by the shell."""
 
     name = "robot"
 
@@ -29,7 +29,7 @@ class RobotName(click.ParamType):
         return sys.stdin.buffer if value == "-" else value
 
     def shell_complete(self, ctx, param, incomplete):
-        """Descriptions that lie there, robots by name, and where there is neither, any file: in bash an item that stands for files
+        """Return descriptions in this folder and robots by name; without either, any file. In bash an item that stands for files
         drops those before it, and shows files only if none follow."""
         from click.shell_completion import CompletionItem
 
@@ -41,7 +41,7 @@ class RobotName(click.ParamType):
 
 
 class QuantityName(click.ParamType):
-    """One of some quantities, completed by the shell; by default of everything a robot computes."""
+    """One of some quantities, by default of all that a robot computes; completed by the shell."""
 
     name = "quantity"
 
@@ -68,7 +68,7 @@ class QuantityName(click.ParamType):
 
 
 class Numbers(click.ParamType):
-    """Numbers between commas, such as `0.1,pi/2,-3`. `example`: how it may look; with `size`, as many numbers as are needed."""
+    """Numbers separated by commas, such as `0.1,pi/2,-3`. `example`: for messages; `size`: how many are needed, any if None."""
 
     name = "numbers"
 
@@ -94,7 +94,7 @@ class Numbers(click.ParamType):
 
 
 def for_each_joint(robot: Robot, option: str, values: Sequence[float] | None, positions: bool = False) -> None:
-    """Refuse an option that has not one number for each coordinate (`positions`), or for each velocity, of the robot."""
+    """Refuse an option without one number for each coordinate (`positions`), or for each velocity, of the robot."""
     wanted = robot.nq if positions else robot.nv
     if values is None or len(values) == wanted:
         return
@@ -106,7 +106,7 @@ def for_each_joint(robot: Robot, option: str, values: Sequence[float] | None, po
 
 
 def warn_of_degrees(robot: Robot, option: str, q: Sequence[float] | None) -> None:
-    """Say so where an angle that was typed is beyond a full turn: most often it was meant in degrees."""
+    """Warn of an angle on the command line that is beyond a full turn: it was probably meant in degrees."""
     from qddot.compile.arrays import FAR
     from qddot.errors import ModelWarning
 
@@ -114,15 +114,12 @@ def warn_of_degrees(robot: Robot, option: str, q: Sequence[float] | None) -> Non
         return
     for c in robot.model.mechanism.coordinates:
         if c.kind in ("revolute", "continuous") and 2 * math.pi < abs(q[c.q.start]) <= FAR:  # farther, the robot warns itself
-            warnings.warn(
-                f"{option}: {c.name} at {q[c.q.start]:g} rad is beyond a full turn; angles are radians, 90 degrees are pi/2",
-                ModelWarning,
-                stacklevel=2,
-            )
+            beyond = f"{c.name} at {q[c.q.start]:g} rad is beyond a full turn"
+            warnings.warn(f"{option}: {beyond}; angles are radians, 90 degrees are pi/2", ModelWarning, stacklevel=2)
 
 
 class Pair(click.ParamType):
-    """`name=value`; the value may be empty."""
+    """An argument `name=value`; the value may be empty."""
 
     name = "name=value"
 
@@ -136,7 +133,7 @@ class Pair(click.ParamType):
 
 
 class Option(Pair):
-    """`name=value`, completed by the shell."""
+    """An argument `name=value` with a value, for an option of a quantity; completed by the shell."""
 
     def convert(self, value, param, ctx):
         pair = super().convert(value, param, ctx)
@@ -152,7 +149,7 @@ class Option(Pair):
 
 
 class OutputFile(click.Path):
-    """A file to be written, whose ending says as what: one of some."""
+    """A file to be written, whose suffix, one of some, is its format."""
 
     def __init__(self, *suffixes: str) -> None:
         super().__init__(dir_okay=False)
@@ -166,7 +163,7 @@ class OutputFile(click.Path):
         return path
 
     def shell_complete(self, ctx, param, incomplete):
-        """Files that are there, and the one that is being typed with each ending that it may have."""
+        """Return existing files, and the typed name with each suffix that it may have."""
         stem, dot, ending = incomplete.rpartition(".")
         stem = stem if dot and "/" not in ending else incomplete
         typed = [f"{stem}{suffix}" for suffix in self.suffixes] if stem and not stem.endswith("/") else []
@@ -174,7 +171,7 @@ class OutputFile(click.Path):
 
 
 class LogFile(click.Path):
-    """A recording, completed by the shell."""
+    """A recording; completed by the shell."""
 
     name = "log"
 
@@ -183,17 +180,18 @@ class LogFile(click.Path):
 
 
 def completed(names: Iterable[str], incomplete: str) -> list:
+    """Return the names that begin so, for the shell."""
     from click.shell_completion import CompletionItem
 
     return [CompletionItem(name) for name in names if name.startswith(incomplete)]
 
 
 def frames(ctx: click.Context, param: click.Parameter, incomplete: str) -> list:
-    """Links and frames of the robot that was typed before, for the shell; none where it cannot be read."""
+    """Return links and frames of the robot on the command line, for the shell; none if it cannot be read."""
     from qddot.errors import QddotError
     from qddot.formats import load_model
 
-    robot = next(iter(ctx.args), "")  # an option that still lacks its value leaves arguments as they were typed
+    robot = next(iter(ctx.args), "")  # arguments are not parsed yet while an option lacks its value
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -217,9 +215,9 @@ argument_option = click.option(
 )  # fmt: skip
 package_option = click.option(
     "--package", "packages", type=Pair(), multiple=True, metavar="NAME=FOLDER", callback=lambda ctx, param, pairs: dict(pairs),
-    help="Where a ROS package lies that a xacro file names. May be repeated.",
+    help="Folder of a ROS package that the description names. May be repeated.",
 )  # fmt: skip
-symbolic_option = click.option("--symbolic", is_flag=True, help="Leave symbols open for which the file gives values.")
+symbolic_option = click.option("--symbolic", is_flag=True, help="Keep symbols for which the file gives values.")
 symbols_option = click.option(
     "--symbols",
     type=click.Choice(("given", "inertial", "all")),
@@ -240,16 +238,17 @@ NOTATIONS = ("qddot", "lynch-park", "craig", "siciliano", "featherstone")
 
 
 def robot_options(command: Callable) -> Callable:
-    """How to load the robot, and `--json`."""
+    """Add the options for loading a robot, and `--json`."""
     for option in (json_option, package_option, argument_option, gravity_option, floating_option, strict_option):
         command = option(command)
     return command
 
 
 def robot_argument(command: Callable) -> Callable:
+    """Add the argument ROBOT."""
     return click.argument("robot", type=RobotName())(command)
 
 
 def chosen_options(options: tuple[tuple[str, str], ...], frame: str | None, wrench: bool = False) -> dict[str, Any]:
-    """Options of quantities from all that was said."""
+    """Return the options of a quantity from those of the command."""
     return {**dict(options), **({"frame": frame} if frame is not None else {}), **({"wrench": True} if wrench else {})}

@@ -1,4 +1,4 @@
-"""How fast it is here."""
+"""Command: measure speed on this machine."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from qddot.cli.arguments import QuantityName, robot_argument, robot_options
 from qddot.cli.printing import plainly, print_json, print_table, table
 
 USUAL = ("inverse_dynamics", "forward_dynamics", "mass_matrix", "jacobian", "regressor")
-LEAST = 0.2  # s of measuring
+LEAST = 0.2  # s of measuring per quantity
 
 
 @click.command()
@@ -22,7 +22,7 @@ LEAST = 0.2  # s of measuring
 @click.option("--threads", type=click.IntRange(1), default=1, show_default=True)
 @robot_options
 def command(robot: Any, quantities: tuple[str, ...], batch: int, threads: int, as_json: bool, **how: Any) -> None:
-    """Time of each QUANTITY of ROBOT on this machine: compiled, one call, and a state of a batch; inputs checked.
+    """Measure the time of each QUANTITY of ROBOT on this machine: first call, one call, and one state of a batch.
 
     \b
     qddot bench arm7
@@ -63,7 +63,7 @@ def command(robot: Any, quantities: tuple[str, ...], batch: int, threads: int, a
 
 
 def best(call: Callable[[], Any]) -> float:
-    """Seconds a call, the least of several runs that together take long enough."""
+    """Return seconds per call: the least of several runs that together take `LEAST`."""
     count, least = 1, float("inf")
     call()
     end = time.perf_counter() + LEAST
@@ -79,7 +79,7 @@ def best(call: Callable[[], Any]) -> float:
 
 
 def si(seconds: float) -> str:
-    """A number with its prefix, such as `172 n`."""
+    """Return a time with its prefix, such as `172 n`."""
     for factor, prefix in ((1.0, ""), (1e-3, "m"), (1e-6, "u"), (1e-9, "n")):
         if seconds >= factor:
             return f"{seconds / factor:.3g} {prefix}"

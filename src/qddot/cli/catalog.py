@@ -1,4 +1,4 @@
-"""The robots there are by name."""
+"""Command: list the robots that can be loaded by name."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ import click
 from qddot.cli.arguments import completed, json_option
 from qddot.cli.printing import plainly, print_json, print_table, table, tell, terminal_width
 
-WIDE, NARROW = 110, 76  # characters of a terminal: for the whole table, and for none
+WIDE, NARROW = 110, 76  # characters per line of a terminal: from WIDE on all columns, below NARROW no table
 COLUMNS = ("name", "dof", "mass, kg", "what it is", "numbers from", "licence")
 
 
 def names(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
+    """Return the robots' names that begin so, for the shell."""
     from qddot.catalog import known_names
 
     return completed(known_names(), incomplete)
@@ -61,7 +62,8 @@ def command(search: str, ours: bool, as_json: bool) -> None:
 
 
 def row(entry: Any) -> dict[str, Any]:
-    """Row of the list: name, freedoms, mass (None for a robot without masses), and neither where it cannot be read."""
+    """Return a row of the list: name, degrees of freedom, mass (None without masses), and words; only the words if it cannot be
+    read."""
     from qddot.errors import ModelError
     from qddot.formats import load_model
     from qddot.model.details import Details

@@ -1,4 +1,4 @@
-"""A linter of descriptions."""
+"""Command: check descriptions for errors and probable mistakes."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from typing import Any
 import click
 
 from qddot.cli.arguments import RobotName, argument_option, completed, json_option, package_option
-from qddot.cli.printing import in_options, paragraph, plainly, print_json, said, tell
+from qddot.cli.printing import in_options, paragraph, plainly, print_json, sentence, tell
 
 STDIN = "<standard input>"
-FEW = 5  # of one rule and file are shown
+FEW = 5  # the most findings of one rule and file that are shown
 COLORS = {"error": "red", "warning": "yellow", "note": "cyan"}
 
 
 def codes(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
+    """Return the codes of rules that begin so, for the shell."""
     from qddot.lint import RULES
 
     return completed(RULES, incomplete)
@@ -37,7 +38,7 @@ def codes(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[A
 def command(
     robots: tuple[Any, ...], strict: bool, everything: bool, ignore: tuple[str, ...], rules: bool, as_json: bool, **how: Any
 ) -> None:
-    """Look for what is wrong or probably not meant in each ROBOT: units, inertias, centres of mass, limits, axes.
+    """Check each ROBOT for errors and probable mistakes: units, inertias, centres of mass, limits, axes.
 
     \b
     qddot check arm.urdf
@@ -65,8 +66,8 @@ def command(
             name = robot if isinstance(robot, str) else STDIN
             try:
                 findings = lint(robot, **how)
-            except (QddotError, OSError) as error:  # the others are looked at all the same
-                findings = [Finding("QD001", said(error))]
+            except (QddotError, OSError) as error:  # the other robots are checked all the same
+                findings = [Finding("QD001", sentence(error))]
             found[name] = [x for x in findings if x.code not in ignore]
     counts = Counter(x.severity for findings in found.values() for x in findings)
     failed = counts[Severity.ERROR] > 0 or (strict and counts[Severity.WARNING] > 0)
@@ -82,13 +83,13 @@ def command(
 
 
 def show(name: str, findings: list[Any], everything: bool) -> None:
-    """The file, and below it line by line what was found; alike ones only counted beyond a few."""
+    """Print a file's name and its findings, a line each; beyond a few of one rule only their number."""
     if findings:
         click.secho(name, bold=True)
     for code, alike in groupby(findings, key=lambda x: x.code):
         same = list(alike)
         kind = same[0].severity.name.lower()
-        few = len(same) if everything or code == "QD001" else FEW  # of these each is another mistake
+        few = len(same) if everything or code == "QD001" else FEW  # each QD001 is another mistake
         for finding in same[:few]:
             fix = f" ({finding.fix})" if finding.fix else ""
             text = paragraph(f"  {line_of(finding.where, name):>7} {code} {kind}: {in_options(finding.message)}{fix}")
@@ -98,7 +99,7 @@ def show(name: str, findings: list[Any], everything: bool) -> None:
 
 
 def line_of(where: str, name: str) -> str:
-    """`17:34` in the file that is checked; with the file's name in one that it includes."""
+    """Return `17:34` for a place in the file that is checked; with the file's name for one in a file that it includes."""
     found = re.fullmatch(r"(.*?):(\d+(?::\d+)?)", where)
     if found is None:
         return ""

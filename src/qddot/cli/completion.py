@@ -1,4 +1,4 @@
-"""Completion, by the shell, of commands, options and what they take: robots, quantities, frames, formats, files."""
+"""Command: print the script with which a shell completes commands, options and their values."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def command(shell: str, as_json: bool) -> None:
     from qddot.cli import main
 
     found = get_completion_class(shell)
-    assert found is not None, shell  # the choices are those that click has
+    assert found is not None, shell  # click has a class for each of SHELLS
     script = found(main, {}, "qddot", "_QDDOT_COMPLETE").source()
     if as_json:
         print_json({"shell": shell, "file": SHELLS[shell], "script": script})

@@ -1,4 +1,4 @@
-"""One quantity, in one state or in many from a file."""
+"""Command: evaluate one quantity, in one state or in those of a file."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from qddot.cli.arguments import (
 from qddot.cli.printing import plainly, print_json, tell, terminal_width, written
 
 DIGITS, LEAST = 10, 4
-MANY = 1000  # numbers, which nobody reads
-DUST = 1e-10  # of the largest number: roundings of angles in descriptions; JSON and files have every bit
+MANY = 1000  # numbers that nobody reads one by one: the digits are not adapted to the terminal
+DUST = 1e-10  # fraction of the largest number below which one is printed as 0; JSON and files have every bit
 
 INPUTS = {
     "q": "Configuration, such as 0,pi/2; neutral if not given.",
@@ -39,13 +39,14 @@ INPUTS = {
 
 
 def input_options(function: Any) -> Any:
+    """Add an option for each input."""
     for name, words in reversed(INPUTS.items()):
         function = click.option(f"--{name}", type=Numbers(), help=words)(function)
     return function
 
 
 class WithQuantities(click.Command):
-    """Lists the quantities below its help, which are loaded only then."""
+    """A command whose help ends in a list of the quantities, which are loaded only then."""
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         from qddot.algorithms.quantities import QUANTITIES
@@ -120,7 +121,7 @@ def command(
 
 
 def assumed(states: str | None, missing: list[str]) -> list[str]:
-    """Notes on inputs that a file lacks: of a single state, which is typed, nobody has to be told."""
+    """Return notes on inputs that a file lacks; none for a single state from the command line."""
     if states is None:
         return []
     positions = [f"q is not in {states}: neutral"] if "q" in missing else []
@@ -129,7 +130,7 @@ def assumed(states: str | None, missing: list[str]) -> list[str]:
 
 
 def digits_that_fit(arrays: list[Any]) -> int:
-    """Number of digits that a terminal has room for, but not less than are read without a doubt; all where nobody looks."""
+    """Return the number of digits that a terminal has room for, at least `LEAST`; all if there is no terminal."""
     width = terminal_width()
     if width is None or sum(array.size for array in arrays) > MANY:
         return DIGITS
@@ -138,7 +139,7 @@ def digits_that_fit(arrays: list[Any]) -> int:
 
 
 def written_out(array: Any, digits: int) -> str:
-    """Text of a whole array, in columns; rounding left beside its largest number is printed as zero."""
+    """Return a whole array as text, in columns; numbers that are rounding errors beside its largest one are printed as 0."""
     import numpy as np
 
     shown = np.where(np.abs(array) <= DUST * np.abs(array).max(initial=0.0), 0.0, array)
@@ -148,7 +149,7 @@ def written_out(array: Any, digits: int) -> str:
 
 
 def refuse_unused(quantity: str, inputs: Iterable[str], options: Iterable[str]) -> None:
-    """An argument the quantity does not depend on is a mistake, not a wish."""
+    """Refuse inputs and options that the quantity does not depend on."""
     from qddot.algorithms.quantities import QUANTITIES
     from qddot.errors import near_matches
 

@@ -1,4 +1,4 @@
-"""One format into another."""
+"""Command: convert a description to another format."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from qddot.cli.printing import plainly, print_json, tell
 @click.argument("output", type=OutputFile(".urdf", ".xml", ".toml"))
 @robot_options
 def command(robot: Any, output: str, as_json: bool, **how: Any) -> None:
-    """Write ROBOT as a URDF or, for a name that ends in .toml, in qddot's own schema, and say what that format cannot hold.
+    """Write ROBOT as URDF or, for a name that ends in .toml, in qddot's own schema, and report what that format cannot express.
 
     \b
     qddot convert humanoid.xml humanoid.urdf

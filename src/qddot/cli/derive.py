@@ -1,4 +1,4 @@
-"""Derivations, step by step."""
+"""Command: derive the equations of motion step by step."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from qddot.cli.printing import plainly, print_json, written
 @click.command()
 @robot_argument
 @click.option("--method", type=click.Choice(("lagrange", "jacobian", "newton-euler")), default="lagrange")
-@click.option("--constraints", is_flag=True, help="Go on to the motion under the constraints of the description.")
-@click.option("--notation", type=click.Choice(NOTATIONS), default="qddot", help="Whose letters are used.")
+@click.option("--constraints", is_flag=True, help="Include the motion under the constraints of the description.")
+@click.option("--notation", type=click.Choice(NOTATIONS), default="qddot", help="Author whose letters are used.")
 @digits_option
 @g_option
 @click.option("--full", is_flag=True, help="Write everything out, however long.")
 @symbols_option
 @symbolic_option
-@click.option("--output", "-o", type=OutputFile(".html", ".pdf", ".tex", ".md"), help="Write it to this file.")
+@click.option("--output", "-o", type=OutputFile(".html", ".pdf", ".tex", ".md"), help="Write the derivation to this file.")
 @robot_options
 def command(
     robot: Any, method: str, constraints: bool, notation: str, digits: int | None, g: str | None, full: bool, symbols: str,

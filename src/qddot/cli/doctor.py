@@ -1,4 +1,4 @@
-"""Report on an installation: parts it has, and parts it lacks."""
+"""Command: report on this installation: versions, extras, cache, threads, GPU."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ EXTRAS = {
     "mesh": ("trimesh", "trimesh", "inertia from a mesh, meshes in the explorer"),
     "robots": ("example-robot-data", "", "80 more robots in the catalog"),
 }
-"""Extra -> distribution, module (none: data only), what it is for."""
+"""Extra -> distribution, module (empty: data only), purpose."""
 BESIDE = {"pinocchio": ("pin", "pinocchio", "qddot verify --against pinocchio")}
-"""Packages of no extra, likewise."""
+"""Packages that are in no extra, likewise."""
 
 
 @click.command()
 @json_option
 def command(as_json: bool) -> None:
-    """Versions, extras, cache, threads and GPU of this installation, and a computation that must come out right."""
+    """Print versions, extras, cache, threads and GPU of this installation, and check a computation."""
     with plainly("looking"):
         found = report()
     if as_json:
@@ -51,6 +51,7 @@ def command(as_json: bool) -> None:
 
 
 def report() -> dict[str, dict[str, Any]]:
+    """Return the report: title -> name -> text, or data of `part`."""
     import qddot
     from qddot.assets import asset
     from qddot.compile import cache, threads
@@ -83,6 +84,7 @@ def report() -> dict[str, dict[str, Any]]:
 
 
 def version(distribution: str) -> str | None:
+    """Return the version of an installed distribution; None if it is not installed."""
     try:
         return metadata.version(distribution)
     except metadata.PackageNotFoundError:
@@ -90,7 +92,7 @@ def version(distribution: str) -> str | None:
 
 
 def part(distribution: str, module: str, purpose: str, installed_as: str) -> dict[str, Any]:
-    """Whether a package, of an extra its first one, is there."""
+    """Return whether a package is installed (that of an extra stands for all of it), and what it is for."""
     found = version(distribution)
     there = found is not None and (not module or find_spec(module) is not None)
     how = f"{distribution} {found}" if there else f"pip install {installed_as}"
@@ -98,6 +100,7 @@ def part(distribution: str, module: str, purpose: str, installed_as: str) -> dic
 
 
 def gpu() -> str:
+    """Return the name of the GPU, or why there is none."""
     from qddot.compile.gpu.driver import device
     from qddot.errors import QddotError
 
@@ -109,7 +112,7 @@ def gpu() -> str:
 
 
 def check() -> dict[str, Any]:
-    """Inverse and forward dynamics undo each other."""
+    """Return whether inverse dynamics recovers the torques of forward dynamics."""
     import numpy as np
 
     import qddot

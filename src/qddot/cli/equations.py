@@ -1,4 +1,4 @@
-"""Closed forms."""
+"""Command: print the equations of motion in closed form."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ FORMS = (
     "constraints.residual", "constraints.A", "constraints.Adot", "constraints.lam", "constraints.qdd", "constraints.P",
     "constraints.N", "constraints.reduced",
 )  # fmt: skip
-"""What `equations` prints."""
+"""Quantities that have a closed form."""
 
 STYLED = ("text", "latex", "mathml")
-DIGITS, EXACT = 6, 7  # of numbers that had to be rounded; decimals up to so many digits stay as they were given
+DIGITS, EXACT = 6, 7  # digits of rounded numbers; decimals with up to EXACT digits are printed as given
 
 
 @click.command(epilog=f"Quantities: {', '.join(FORMS)}.")
@@ -38,7 +38,9 @@ DIGITS, EXACT = 6, 7  # of numbers that had to be rounded; decimals up to so man
 @click.argument("quantities", metavar="[QUANTITY]...", type=QuantityName(FORMS), nargs=-1)
 @click.option("--format", "style", type=click.Choice((*STYLED, "python", "c")), default="text")
 @click.option(
-    "--notation", type=click.Choice(NOTATIONS), help="Whose letters to write: M or B, c or V, g or G; for text, latex and mathml."
+    "--notation",
+    type=click.Choice(NOTATIONS),
+    help="Author whose letters are used: M or B, c or V, g or G; for text, latex and mathml.",
 )
 @digits_option
 @g_option
@@ -49,7 +51,7 @@ def command(
     robot: Any, quantities: tuple[str, ...], style: str, notation: str | None, digits: int | None, g: str | None, symbols: str,
     as_json: bool, **how: Any,
 ) -> None:  # fmt: skip
-    """The equations of motion of ROBOT in closed form: tau = M qdd + c + g, with friction and springs where it has them, or
+    """Print the equations of motion of ROBOT in closed form: tau = M qdd + c + g, with friction and springs if it has them, or
     each QUANTITY.
 
     \b

@@ -1,4 +1,4 @@
-"""Motions for identification."""
+"""Command: plan a motion for identification."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from qddot.cli.printing import plainly, print_json, tell, working, written
 
 
 class Radius(click.ParamType):
-    """A number, or the word `described`."""
+    """An argument that is a number, or the word `described`."""
 
     name = "radius"
 
@@ -22,14 +22,14 @@ class Radius(click.ParamType):
 @click.command()
 @robot_argument
 @click.option("--csv", type=click.Path(dir_okay=False), metavar="FILE", help="Write t, q, qd and qdd there.")
-@click.option("--rate", type=click.FloatRange(min=0, min_open=True), default=1000.0, help="Samples a second in the file.")
-@click.option("--period", type=float, default=15.0, help="Of the Fourier series, s.", show_default=True)
-@click.option("--harmonics", type=int, default=5, help="Of the series.", show_default=True)
-@click.option("--ramp", type=float, default=2.0, help="From rest and to rest, s.", show_default=True)
+@click.option("--rate", type=click.FloatRange(min=0, min_open=True), default=1000.0, help="Samples per second in the file.")
+@click.option("--period", type=float, default=15.0, help="Period of the Fourier series, s.", show_default=True)
+@click.option("--harmonics", type=int, default=5, help="Harmonics of the series.", show_default=True)
+@click.option("--ramp", type=float, default=2.0, help="Duration of the start from rest and of the stop, s.", show_default=True)
 @click.option("--periods", type=int, default=1, help="How often the series is repeated.", show_default=True)
-@click.option("--velocity", type=Numbers(), help="Limit of every joint, or one a joint, instead of the robot's.")
-@click.option("--acceleration", type=Numbers(), help="Limit of every joint, or one a joint; else none.")
-@click.option("--radius", type=Radius(), help="Of capsules about the links that must not touch, m, or 'described'; else they may.")
+@click.option("--velocity", type=Numbers(), help="Limit of all joints, or one per joint, instead of the robot's.")
+@click.option("--acceleration", type=Numbers(), help="Limit of all joints, or one per joint; none if not given.")
+@click.option("--radius", type=Radius(), help="Radius of capsules around the links, which must not touch, m, or 'described'.")
 @click.option("--floor", type=float, help="Height of the floor, m (with --radius).")
 @click.option(
     "--box",
@@ -39,13 +39,13 @@ class Radius(click.ParamType):
     help="Centre and edges of a box, six numbers, m (with --radius). May be repeated.",
 )
 @click.option("--home", type=Numbers(), help="Configuration where the motion starts and ends.")
-@click.option("--seed", type=int, default=0, help="Of the random series the search begins with.")
+@click.option("--seed", type=int, default=0, help="Seed of the random series from which the search starts.")
 @robot_options
 def command(
     robot: Any, csv: str | None, rate: float, velocity: list[float] | None, acceleration: list[float] | None,
     home: list[float] | None, as_json: bool, **rest: Any,
 ) -> None:  # fmt: skip
-    """A motion of ROBOT, from rest to rest and within all limits, that shows its dynamic parameters best.
+    """Plan a motion of ROBOT, from rest to rest and within all limits, from which its parameters can be identified best.
 
     \b
     qddot excitation arm.urdf --csv plan.csv --velocity 1.5 --acceleration 5
@@ -74,7 +74,7 @@ def command(
 
 
 def one_or_each(robot: Any, option: str, values: list[float]) -> Any:
-    """A number for each joint."""
+    """Return a number for each joint, from as many or from one for all."""
     import numpy as np
 
     if len(values) != 1:

@@ -1,4 +1,4 @@
-"""The interactive page."""
+"""Command: write the interactive page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""C for a controller."""
+"""Command: export C functions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from qddot.cli.printing import plainly, written
 @click.argument("directory", type=click.Path(file_okay=False))
 @click.argument("quantities", metavar="QUANTITY...", type=QuantityName(), nargs=-1, required=True)
 @click.option("--float", "single", is_flag=True, help="Single precision.")
-@click.option("--name", help="Of the files, with which every function begins; the robot's if not given.")
+@click.option("--name", help="Name of the files and prefix of every function; the robot's if not given.")
 @frame_option
 @wrench_option
 @quantity_options_option

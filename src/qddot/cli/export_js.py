@@ -1,4 +1,4 @@
-"""JavaScript for a page."""
+"""Command: export a JavaScript module."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Code for NVIDIA's GPUs."""
+"""Command: export code for NVIDIA's GPUs."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ def command(
     robot: Any, file: str, quantity: str, single: bool, capability: str, frame: str | None, options: tuple[tuple[str, str], ...],
     as_json: bool, **how: Any,
 ) -> None:  # fmt: skip
-    """Write QUANTITY of ROBOT as PTX, one thread a state; the driver of any NVIDIA GPU compiles it. No CUDA toolkit is needed.
+    """Write QUANTITY of ROBOT as PTX, one thread per state; the driver of any NVIDIA GPU compiles it. No CUDA toolkit is needed.
 
-    The comment at its head says how it is called.
+    The comment at the head of the file says how to call it.
 
     \b
     qddot export-ptx arm7 arm7.ptx inverse_dynamics --capability 9.0

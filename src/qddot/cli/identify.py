@@ -1,4 +1,4 @@
-"""Parameters from recordings."""
+"""Command: identify parameters from recordings."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from qddot.cli.arguments import LogFile, Numbers, OutputFile, Pair, for_each_joi
 from qddot.cli.printing import in_options, paragraph, plainly, print_json, print_table, terminal_width, working, written
 
 NOT_IDENTIFIED = 3
-"""Exit status of a fit whose parameters cannot be trusted; 1 and 2 are errors."""
+"""Exit status if the parameters cannot be trusted; 1 and 2 are errors."""
 
-TABLE = 140  # characters that the whole table takes
+TABLE = 140  # characters per line of the whole table
 
 
 @click.command(epilog=f"Exit status: 0 identified, {NOT_IDENTIFIED} not identified (the verdict says why), 1 or 2 an error.")
 @robot_argument
 @click.argument("logs", metavar="LOG...", type=LogFile(), nargs=-1, required=True)
-@click.option("--validation", type=LogFile(), multiple=True, help="Another recording, to be predicted. May be repeated.")
+@click.option("--validation", type=LogFile(), multiple=True, help="Another recording, to be predicted by the fit. May be repeated.")
 @click.option(
     "--report",
     type=OutputFile(".html", ".htm", ".pdf", ".md"),
@@ -30,16 +30,16 @@ TABLE = 140  # characters that the whole table takes
     help="Write a report: .html, .pdf or .md, with plots.",
 )
 @click.option("--urdf", type=click.Path(dir_okay=False), metavar="FILE", help="Write the identified robot, if the verdict is good.")
-@click.option("--cutoff", type=click.FloatRange(min=0, min_open=True), help="Of the low-pass, Hz; by default chosen from the log.")
-@click.option("--method", type=click.Choice(("auto", "ols", "wls", "irls")), default="auto", help="Of least squares.")
+@click.option("--cutoff", type=click.FloatRange(min=0, min_open=True), help="Cut-off of the low-pass, Hz; by default from the log.")
+@click.option("--method", type=click.Choice(("auto", "ols", "wls", "irls")), default="auto", help="Method of least squares.")
 @click.option(
     "--columns", type=Pair(), multiple=True, metavar="QUANTITY=NAME[,NAME...]",
-    help="Which columns of the files are t, q, qd, tau or current: q=pos, which numbered columns share, or one a joint, "
+    help="Which columns of the files are t, q, qd, tau or current: q=pos, which numbered columns share, or one per joint, "
     "tau=shoulder,elbow. May be repeated.",
 )  # fmt: skip
-@click.option("--rate", type=click.FloatRange(min=0, min_open=True), help="Samples a second, where the files have no time.")
-@click.option("--time-unit", type=click.Choice(("s", "ms", "us", "ns")), help="Of the files' time; by default guessed.")
-@click.option("--gains", type=Numbers(), help="Torque a unit of the files' torque or current, one a joint.")
+@click.option("--rate", type=click.FloatRange(min=0, min_open=True), help="Samples per second, if the files have no time.")
+@click.option("--time-unit", type=click.Choice(("s", "ms", "us", "ns")), help="Unit of the files' time; by default guessed.")
+@click.option("--gains", type=Numbers(), help="Torque per unit of the files' torque or current, one per joint.")
 @click.option("--degrees/--radians", default=None, help="Unit of the files' angles; by default guessed.")
 @click.option("--repair", is_flag=True, help="Leave out rows that are no samples instead of refusing the file.")
 @robot_options
@@ -48,7 +48,7 @@ def command(
     method: str, columns: tuple[tuple[str, str], ...], rate: float | None, time_unit: str | None,
     gains: list[float] | None, degrees: bool | None, repair: bool, as_json: bool, **how: Any,
 ) -> None:  # fmt: skip
-    """Dynamic parameters of ROBOT from recordings of its motion, with their uncertainty and a verdict.
+    """Identify the dynamic parameters of ROBOT from recordings of its motion, with their uncertainty and a verdict.
 
     A LOG is a CSV, NPZ, MAT, Parquet, MCAP or rosbag2 file; several are segments of one experiment.
 
@@ -101,7 +101,7 @@ def command(
 
 
 def named_columns(pairs: tuple[tuple[str, str], ...]) -> dict[str, str | list[str]]:
-    """Quantity -> a name that its columns share, or one a joint."""
+    """Return quantity -> a name that its columns share, or a name per joint."""
     found: dict[str, str | list[str]] = {}
     for quantity, value in pairs:
         if quantity in found:
@@ -117,7 +117,7 @@ def named_columns(pairs: tuple[tuple[str, str], ...]) -> dict[str, str | list[st
 
 
 def predicted(fit: Any) -> str:
-    """How well the torques of the recordings kept for validation are predicted, of all joints and of each."""
+    """Return the errors of the predicted torques in the recordings for validation, of all joints and of each."""
     unseen, joints = fit.validation, fit.parameter_set.robot.joint_names
     each = ", ".join(f"{joint} {rms:.3g}" for joint, rms in zip(joints, unseen.rms))
     missed = f"{unseen.relative:.2%} of the torque is not predicted ({unseen.relative_raw:.2%} unfiltered)"
@@ -125,7 +125,7 @@ def predicted(fit: Any) -> str:
 
 
 def print_parameters(fit: Any) -> None:
-    """The table where it fits; in a narrower terminal two lines a parameter, so that no number and no name is cut."""
+    """Print the table; in a narrow terminal two lines per parameter, so that no number and no name is cut."""
     from qddot.identify.report.tables import rows
 
     width = terminal_width()
@@ -144,7 +144,7 @@ def print_parameters(fit: Any) -> None:
 
 
 def fit_data(fit: Any) -> dict[str, Any]:
-    """The table and the verdict."""
+    """Return the parameters and the verdict as data."""
     rows = []
     for name, value in fit.parameters.items():
         interval, stands_for = list(fit.intervals[name]), fit.base.combination(name)
@@ -160,13 +160,9 @@ def fit_data(fit: Any) -> dict[str, Any]:
 
 
 def error_data(errors: Any) -> dict[str, Any]:
-    """Errors of torques, |error| / |tau| and the rms of each joint; of a log that was not kept whole, some are not known."""
-    names = ("relative", "relative_raw", "rms", "rms_raw")
-    return {
-        name: [finite(x) for x in value] if name.startswith("rms") else finite(value)
-        for name in names
-        for value in [getattr(errors, name)]
-    }
+    """Return the errors of torques, |error| / |tau| and the RMS of each joint; None if unknown, as for a log read in chunks."""
+    found: dict[str, Any] = {name: finite(getattr(errors, name)) for name in ("relative", "relative_raw")}
+    return found | {name: [finite(x) for x in getattr(errors, name)] for name in ("rms", "rms_raw")}
 
 
 def finite(x: float) -> float | None:

@@ -1,4 +1,4 @@
-"""Description of a robot: links, joints, masses."""
+"""Command: print links, joints and masses of a robot."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from qddot.cli.printing import plainly, print_json, print_table, tell, terminal_
 @click.option("--details", is_flag=True, help="Masses, centres of mass and tensors of the links, too.")
 @robot_options
 def command(robot: Any, details: bool, as_json: bool, **how: Any) -> None:
-    """Joints, limits, drives, mass and frames of ROBOT; problems with its description go to standard error.
+    """Print joints, limits, drives, mass and frames of ROBOT; problems with its description go to standard error.
 
     \b
     qddot info panda

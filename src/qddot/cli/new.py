@@ -1,4 +1,4 @@
-"""A description to begin with."""
+"""Command: write a description to start from."""
 
 from __future__ import annotations
 
@@ -68,21 +68,21 @@ theta = {theta}{kind}
 # inertia = {{mass = 1.0, com = [0, 0, 0], tensor = [0.01, 0.01, 0.01]}}
 # limits = {{{limits}}}
 """
-LIMITS = {  # of a joint that is no slider, and of one that is
+LIMITS = {  # is the joint prismatic? -> limits
     False: 'lower = "-pi", upper = "pi", velocity = 2.0, effort = 50',
     True: "lower = 0, upper = 0.5, velocity = 0.5, effort = 500",
 }
 
 
 def shapes() -> list[str]:
-    """`sphere (radius)`: each shape and its measures."""
+    """Return each shape with its dimensions: `sphere (radius)`."""
     from qddot.formats.text_inertia import ALIAS, SHAPES
 
     return [f"{name} ({', '.join(keys)})" if keys else name for name, keys in SHAPES.items() if name not in ALIAS.values()]
 
 
 class WithShapes(click.Command):
-    """Lists below its help what a link may be made of."""
+    """A command whose help ends in a list of the shapes of links."""
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         formatter.write_paragraph()
@@ -93,11 +93,11 @@ class WithShapes(click.Command):
 @click.command(cls=WithShapes)
 @click.argument("file", type=click.Path(dir_okay=False))
 @click.option("--dh", is_flag=True, help="Ask for a Denavit-Hartenberg table, row by row.")
-@click.option("--convention", type=click.Choice(("standard", "modified")), help="Of the table; asked for if not given.")
-@click.option("--force", is_flag=True, help="Replace a file that is there.")
+@click.option("--convention", type=click.Choice(("standard", "modified")), help="Convention of the table; asked for if not given.")
+@click.option("--force", is_flag=True, help="Replace an existing file.")
 @json_option
 def command(file: str, dh: bool, convention: str | None, force: bool, as_json: bool) -> None:
-    """Write a description to begin with into FILE, which ends in .toml: a commented arm, or one from a DH table that is asked for.
+    """Write a description to start from into FILE, which ends in .toml: a commented arm, or one from a DH table that you type in.
 
     \b
     qddot new arm.toml
@@ -113,24 +113,25 @@ def command(file: str, dh: bool, convention: str | None, force: bool, as_json: b
     name = path.stem
     with plainly():
         text = table(name, convention) if dh else starter(name, path.name)
-        with warnings.catch_warnings():  # of a table without masses, which are to be filled in
+        with warnings.catch_warnings():  # about masses in a table, which are to be filled in
             warnings.simplefilter("ignore")
-            load_text(text, format="toml")  # what is written can be read
+            load_text(text, format="toml")  # raises if the text cannot be read
         path.write_text(text, encoding="utf-8")
     written([path], as_json)
 
 
 def starter(name: str, file: str) -> str:
-    """Text of a commented arm to begin with."""
+    """Return the text of a commented arm to start from."""
     return STARTER.format(name=name, file=file, shapes=f"# shapes: {'; '.join(shapes())}")
 
 
 def table(name: str, convention: str | None) -> str:
-    """A file from rows that are typed in; an empty line ends them."""
+    """Return the text of a DH table from rows that are typed in; an empty line ends them."""
     if convention is None:
         convention = click.prompt("Convention", type=click.Choice(("standard", "modified")), default="standard", err=True)
     click.echo(
-        "One joint a line: a alpha d theta, such as 0.4 pi/2 0 0, and p behind it for a slider; an empty line ends.", err=True
+        "One joint per line: a alpha d theta, such as 0.4 pi/2 0 0, and p after it for a prismatic joint; an empty line ends.",
+        err=True,
     )
     rows: list[dict[str, Any]] = []
     while True:
@@ -147,7 +148,8 @@ def table(name: str, convention: str | None) -> str:
 
 
 def row_of(words: list[str]) -> dict[str, Any]:
-    """The numbers as they were written, texts where they are arithmetic."""
+    """Return the fields of a row: numbers as typed, arithmetic in quotes. Raises ValueError: not four finite numbers, or
+    degrees."""
     from qddot.formats.expression import Scope
     from qddot.formats.subject import FULL_TURN
 
@@ -167,7 +169,7 @@ def row_of(words: list[str]) -> dict[str, Any]:
 
 
 def is_number(word: str) -> bool:
-    """Whether a word is a number as TOML writes them."""
+    """Return True if a word is a number in TOML."""
     import tomllib
 
     try:

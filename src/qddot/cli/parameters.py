@@ -1,4 +1,4 @@
-"""The numbers the regressor multiplies."""
+"""Command: print the dynamic parameters."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from qddot.cli.printing import plainly, print_json
 @digits_option
 @robot_options
 def command(robot: Any, digits: int | None, as_json: bool, **how: Any) -> None:
-    """Names and values of ROBOT's dynamic parameters, in the order of the regressor's columns."""
+    """Print names and values of ROBOT's dynamic parameters, in the order of the regressor's columns."""
     import qddot
 
     with plainly("reading"):

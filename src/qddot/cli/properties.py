@@ -1,4 +1,4 @@
-"""Properties of the equations."""
+"""Command: print properties of the equations of motion, and bounds."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from qddot.cli.printing import paragraph, plainly, print_json
 @click.command()
 @robot_argument
 @click.option(
-    "--limits", type=Numbers("-pi/2,pi/2", 2), metavar="LOW,HIGH", help="Of every joint, instead of the robot's: -pi/2,pi/2."
+    "--limits", type=Numbers("-pi/2,pi/2", 2), metavar="LOW,HIGH", help="Limits of all joints, instead of the robot's: -pi/2,pi/2."
 )
 @symbolic_option
 @robot_options
 def command(robot: Any, limits: list[float] | None, as_json: bool, **how: Any) -> None:
-    """Show what holds for the equations of ROBOT: definiteness, skewness, passivity, and bounds over the joint limits.
+    """Print properties of the equations of ROBOT: definiteness, skewness, passivity, and bounds over the joint limits.
 
     \b
     qddot properties point_mass_2r --symbolic --limits -pi/2,pi/2
@@ -35,7 +35,7 @@ def command(robot: Any, limits: list[float] | None, as_json: bool, **how: Any) -
 
 
 def properties_data(found: Any) -> dict[str, Any]:
-    """The tables as data: what is not known is null, an expression with symbols a text, and so is infinity."""
+    """Return the tables as data: unknown values are null; expressions with symbols, and infinity, are texts."""
     claims = [
         {"name": x.name, "statement": x.statement, "holds": x.holds, "how": x.how, "q": plain(x.q)} for x in found.claims.values()
     ]
@@ -50,7 +50,7 @@ def properties_data(found: Any) -> dict[str, Any]:
 
 
 def plain(x: Any) -> Any:
-    """Numbers and arrays as JSON has them."""
+    """Return a number, an expression or an array as JSON has it."""
     if x is None:
         return None
     if hasattr(x, "tolist"):

@@ -1,4 +1,4 @@
-"""A motion over time."""
+"""Command: simulate a motion."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import click
 from qddot.cli.arguments import Numbers, OutputFile, completed, for_each_joint, robot_argument, robot_options, warn_of_degrees
 from qddot.cli.printing import plainly, print_json, tell, working, written
 
-FEW = 10  # events are shown
+FEW = 10  # the most events that are shown
 SUFFIXES = {".csv": "a table", ".parquet": "a table", ".png": "a plot", ".svg": "a plot", ".pdf": "a plot"}
 FILMS = (".gif", ".mp4")
 METHODS = ("rk4", "variational", "euler", "RK45", "DOP853", "Radau")
@@ -41,10 +41,10 @@ def command(
     robot: Any, time: float, q0: list[float] | None, qd0: list[float] | None, torque: list[float] | None, method: str, step: float,
     every: int, outputs: tuple[str, ...], as_json: bool, **how: Any,
 ) -> None:  # fmt: skip
-    """Let ROBOT move from a state, and say where it gets to; -o motion.csv, motion.png or motion.html keep the motion.
+    """Simulate ROBOT from a state and print the state it reaches; -o motion.csv, motion.png or motion.html save the motion.
 
-    Joints stop at their limits of position. Limits of speed and effort are of motors and controllers, which there are none of here:
-    what goes beyond them is said.
+    Joints stop at their limits of position. Limits of speed and effort belong to motors and controllers, which are not simulated: a
+    warning says where they are exceeded.
 
     \b
     qddot simulate acrobot --q0 1,0 -t 10 -o motion.png
@@ -91,7 +91,7 @@ def command(
 
 
 def at_their_stops(motion: Any) -> list[str]:
-    """Names of the joints that stand at a limit in some sample."""
+    """Return the names of joints that are at a limit in some sample."""
     found = []
     for c in motion.robot.model.mechanism.coordinates:
         if c.single:
@@ -102,7 +102,7 @@ def at_their_stops(motion: Any) -> list[str]:
 
 
 def beyond(motion: Any, torque: list[float] | None) -> Iterator[str]:
-    """Joints that were faster, or driven harder, than their description allows."""
+    """Yield sentences on joints that exceeded their limits of speed or effort."""
     singles = [c for c in motion.robot.model.mechanism.coordinates if c.single]
     speeds = [(c, float(abs(motion.qd[:, c.v.start]).max()), c.limits.velocity) for c in singles]
     forces = [(c, abs(torque[c.v.start]), c.limits.effort) for c in singles] if torque is not None else []
@@ -113,7 +113,7 @@ def beyond(motion: Any, torque: list[float] | None) -> Iterator[str]:
 
 
 def save(motion: Any, path: str) -> None:
-    """Write a motion to a file of the kind that its suffix names."""
+    """Write a motion to a file in the format of its suffix."""
     match Path(path).suffix.lower():
         case ".csv":
             motion.to_csv(path)

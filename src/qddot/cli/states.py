@@ -1,4 +1,4 @@
-"""Many states from a file, and their results into one: columns `q1, q2, ...` by number, or `q_elbow` by the joint's name."""
+"""Files of many states, and of results for them: columns `q1, q2, ...` by number, or `q_elbow` by the joint's name."""
 
 from __future__ import annotations
 
@@ -9,21 +9,22 @@ import numpy as np
 
 from qddot.errors import InputError, missing_extra
 from qddot.logs.column_names import WORDS, shown, tokens
-from qddot.logs.layout import Group, Layout, grouped, guessed, of_the_robot
+from qddot.logs.layout import Group, Layout, grouped, guessed, in_robot_order
 from qddot.logs.readers import read
 from qddot.logs.table import Table, joined
 from qddot.robot import Robot
 
 
 class States(NamedTuple):
-    """States of a file: name of an input -> (states, n), in SI units; and notes on what was read as what, and what was not."""
+    """States of a file: name of an input -> (states, n), in SI units; and notes on the columns that were read and those that were
+    not."""
 
     inputs: dict[str, np.ndarray]
     notes: list[str]
 
 
 def read_states(robot: Robot, path: str, wanted: tuple[str, ...]) -> States:
-    """The inputs that the file has: by our names, or by those that recordings use (`dq1`, `q1 [deg]`, `elbow/velocity`). Raises
+    """Return the inputs in a file: by our names, or by those that recordings use (`dq1`, `q1 [deg]`, `elbow/velocity`). Raises
     InputError: rows that are not numbers, no column of any input, or not one for each coordinate."""
     table = joined(list(read(path)))
     if table.faults:
@@ -44,13 +45,13 @@ def read_states(robot: Robot, path: str, wanted: tuple[str, ...]) -> States:
             found[name] = np.column_stack([np.asarray(table.columns[str(column)], float) for column in columns])
             used.update(str(column) for column in columns)
         elif n and group is not None and len(group.members) > 1:
-            group = of_the_robot(table, name, group, names, False, []) if names else group
+            group = in_robot_order(table, name, group, names, False, []) if names else group
             if len(group.members) != n:
                 raise InputError(f"{path}: {name} of {robot.name} takes {n} columns, and {group} are {len(group.members)}")
             found[name], unit = in_si_units(table, name, group)
             notes.append(f"{name} is read from {group}{unit}")
             used.update(member for member, _ in group.members)
-        elif len(missing) < n:  # one column of the name that all share is nobody's: it is told below
+        elif len(missing) < n:  # a single column for all coordinates is not used, which is reported below
             raise InputError(f"{path} has no column {missing[0]!r}: {name} of {robot.name} takes {n}")
     if not found:
         raise InputError(f"{path} has no columns of {', '.join(wanted)}, such as {wanted[0]}1: it has {shown(table.columns)}")
@@ -60,7 +61,8 @@ def read_states(robot: Robot, path: str, wanted: tuple[str, ...]) -> States:
 
 
 def in_si_units(table: Table, name: str, group: Group) -> tuple[np.ndarray, str]:
-    """Samples (states, n) of an input in SI units, which are assumed where names of columns tell none; and the units, in words."""
+    """Return samples (states, n) of an input in SI units, which are assumed if names of columns have none; and the units in
+    words."""
     layout = Layout({name: group}, ())
     units = layout.units(name)
     if other := next((unit for unit in units if unit is not None and unit.kind), None):
@@ -75,7 +77,7 @@ def in_si_units(table: Table, name: str, group: Group) -> tuple[np.ndarray, str]
 
 
 def write_results(path: str, parts: dict[str, Any], states: int | None) -> None:
-    """A row a state, a column an element: `M11`, `M12`, ... or `tau1`, `tau2`, ..."""
+    """Write a row per state and a column per element: `M11`, `M12`, ... or `tau1`, `tau2`, ..."""
     columns: dict[str, np.ndarray] = {}
     for name, values in parts.items():
         array = np.asarray(values, float)

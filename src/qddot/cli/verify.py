@@ -1,4 +1,4 @@
-"""A robot beside other libraries."""
+"""Command: compare a robot with other libraries."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from qddot.cli.printing import paragraph, plainly, print_json
 @click.command(epilog="Exit status: 0 all agree, 1 some differ or could not be compared.")
 @robot_argument
 @click.option(
-    "--against", multiple=True, type=click.Choice(("pinocchio", "mujoco")), help="Which; all that are installed if not given."
+    "--against", multiple=True, type=click.Choice(("pinocchio", "mujoco")), help="Library; all that are installed if not given."
 )
-@click.option("--states", type=click.IntRange(1), default=5, show_default=True, help="How many random states.")
+@click.option("--states", type=click.IntRange(1), default=5, show_default=True, help="Number of random states.")
 @click.option("--seed", type=int, default=0, show_default=True)
 @robot_options
 def command(robot: Any, against: tuple[str, ...], states: int, seed: int, as_json: bool, **how: Any) -> None:
-    """Compare mass matrix, gravity and Coriolis forces of ROBOT with Pinocchio and MuJoCo, and say which conventions differ.
+    """Compare mass matrix, gravity and Coriolis forces of ROBOT with Pinocchio and MuJoCo, and list conventions that differ.
 
     A URDF file is read by the other library itself; any other robot is given to it as the URDF that qddot writes.
 

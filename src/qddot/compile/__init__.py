@@ -1,1 +1,1 @@
-"""From an algorithm and a model to a graph, and from the graph to something that runs."""
+"""Compilation: a model's algorithms become an expression graph, and the graph becomes machine code, or code of another language."""

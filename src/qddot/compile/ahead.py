@@ -1,8 +1,7 @@
-"""A kernel on arrays of its own: one state by a call without ceremony, and many steps of one motion by one call.
+"""A kernel with arrays of its own: one state by a cheap call, and many steps of one motion by a single call.
 
-The loop over the states of a batch takes one after the other where its code is that for single states. In `Ahead` the batch is a
-motion: its arrays overlap such that what a step writes is what the next one reads. So Python is asked once in hundreds of steps,
-each of which gives the bits that it would give alone.
+The loop for single states takes the states of a batch in order. In `Ahead` the batch is a motion: its arrays overlap so that each
+step reads what the step before has written. So hundreds of steps need one call from Python, and have the bits of single calls.
 """
 
 from __future__ import annotations
@@ -22,10 +21,10 @@ LOOP = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)
 
 
 class Loop:
-    """The loop of a kernel, one state after the other, over arrays (rows, ...) that stay where they are."""
+    """A kernel's loop, one state after the other, over fixed arrays (rows, ...)."""
 
     def __init__(self, kernel: Kernel, arrays: Sequence[np.ndarray]) -> None:
-        self.kernel, self.arrays, self.count = kernel, arrays, np.zeros(1, np.int64)  # which must live as long
+        self.kernel, self.arrays, self.count = kernel, arrays, np.zeros(1, np.int64)  # kept alive: the loop has their addresses
         loop, self.single = kernel.one_by_one
         self.run, self.places = LOOP(loop), np.array([x.ctypes.data for x in arrays])
         self.strides = np.array([*(x.strides[0] for x in arrays), *(stride for x in arrays for stride in x.strides[1:])])
@@ -37,7 +36,7 @@ class Loop:
 
 
 class One:
-    """One state by a call that allocates little and checks nothing but its result."""
+    """Computes one state by a call that allocates little and checks only its result."""
 
     def __init__(self, kernel: Kernel) -> None:
         program = kernel.program
@@ -49,9 +48,9 @@ class One:
         self.loop = Loop(kernel, [*self.inputs.values(), *(self.found[None, a:b] for a, b in pairwise(ends))])
 
     def __call__(self, inputs: Mapping[str, np.ndarray]) -> tuple[np.ndarray, ...] | None:
-        """The outputs but for margins; None where one of these is not positive, something is not finite, or q is suspicious."""
-        for name, room in self.inputs.items():
-            room[0] = inputs[name]
+        """Return the outputs without margins; None if a margin is not positive, a result is not finite, or q is very large."""
+        for name, x in self.inputs.items():
+            x[0] = inputs[name]
         self.loop(1)
         if not (np.isfinite(self.found).all() and self.margins.min() > 0 and np.abs(self.q).max() < FAR):
             return None
@@ -60,8 +59,8 @@ class One:
 
 
 class Ahead:
-    """A step that goes on from its own end. `kernel`: of a step: its first inputs are a state, its outputs that after it, in the
-    same order, and margins."""
+    """Computes many steps, each from the end of the one before. `kernel`: one step, whose first inputs are a state, and whose
+    outputs are the state after it, in the same order, and margins."""
 
     def __init__(self, kernel: Kernel) -> None:
         program = kernel.program
@@ -72,13 +71,17 @@ class Ahead:
         self.loop = Loop(kernel, [*(x[:-1] for x in self.state), *self.rest.values(), *(x[1:] for x in self.state), self.margins])
 
     def __call__(self, steps: int, state: Sequence[np.ndarray], rest: Mapping[str, Any]) -> tuple[list[np.ndarray], int]:
-        """The states after each of so many steps, arrays (steps, ...) that the next call writes into; and how many steps come
-        before the first with a margin that is not positive, from which on they mean nothing. `state`: at first; `rest`: the other
-        inputs, the same in every step, or one row for each."""
-        for room, value in zip(self.state, state, strict=True):
-            room[0] = value
-        for name, room in self.rest.items():
-            room[:steps] = rest[name]
+        """Return the states after each step, arrays (steps, ...) that the next call overwrites, and the number of steps before the
+        first with a margin that is not positive: only these are valid.
+
+        Args:
+            state: the initial state.
+            rest: the other inputs, the same in every step, or one row for each.
+        """
+        for x, value in zip(self.state, state, strict=True):
+            x[0] = value
+        for name, x in self.rest.items():
+            x[:steps] = rest[name]
         self.loop(steps)
-        sure = (self.margins[:steps] > 0).all(-1)
-        return [x[1 : steps + 1] for x in self.state], steps if sure.all() else int(sure.argmin())
+        valid = (self.margins[:steps] > 0).all(-1)
+        return [x[1 : steps + 1] for x in self.state], steps if valid.all() else int(valid.argmin())

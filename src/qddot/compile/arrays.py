@@ -1,6 +1,4 @@
-"""Checks of what is handed to a kernel: real, finite numbers of the right shape. Anything else is an `InputError` that
-says where.
-"""
+"""Checks of the arrays for a kernel: real, finite numbers of the right shape. Anything else is an `InputError` with its place."""
 
 from __future__ import annotations
 
@@ -18,10 +16,10 @@ DOUBLE = np.dtype(np.float64)
 
 
 def as_array(name: str, value: object, shape: tuple[int, ...], dtype: np.dtype = DOUBLE, *, check: bool = True) -> np.ndarray:
-    """An array (..., *shape) of the wanted type. Raises InputError: not real numbers, masked, the wrong shape, or (unless `check`
-    is off) not finite."""
+    """Return an array (..., *shape) of the wanted type. Raises InputError: not real numbers, masked, the wrong shape, or (if
+    `check`) not finite."""
     if type(value) is np.ndarray and value.dtype is dtype and value.shape[value.ndim - len(shape) :] == shape:
-        array = value  # the usual case, at no cost
+        array = value  # the usual case
     else:
         array = converted(name, value, shape, dtype)
     if check and array.size and not extent(array) < np.inf:
@@ -31,7 +29,7 @@ def as_array(name: str, value: object, shape: tuple[int, ...], dtype: np.dtype =
 
 
 def converted(name: str, value: object, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-    """Whatever holds real numbers, as an array (..., *shape) of the wanted type."""
+    """Return anything that holds real numbers as an array (..., *shape) of the wanted type. Raises InputError: as `as_array`."""
     wanted = f"(..., {', '.join(map(str, shape))})"
     if value is None:
         raise InputError(f"{name} is None: an array {wanted} is needed")
@@ -58,18 +56,18 @@ def converted(name: str, value: object, shape: tuple[int, ...], dtype: np.dtype)
 
 
 def extent(array: np.ndarray) -> float:
-    """The largest magnitude, nan if there is one; without a copy of the array."""
+    """Return the largest magnitude, or nan if an element is nan; without a copy of the array."""
     low, high = array.min(), array.max()
     return float(-low if -low > high else high)
 
 
 def first_index(mask: np.ndarray) -> tuple[int, ...]:
-    """Where the first true element stands."""
+    """Return the index of the first true element."""
     return tuple(int(i) for i in np.argwhere(mask)[0])
 
 
 def check_configuration(q: np.ndarray, mechanism: Mechanism) -> np.ndarray:
-    """q with its quaternions normalised. Raises InputError: a quaternion whose length is not 1 to 1e-6."""
+    """Return q with its quaternions normalised. Raises InputError: the length of a quaternion is not 1 to 1e-6."""
     if q.size and extent(q) > FAR:
         warn_far(q, mechanism)
     for joint in mechanism.coordinates if mechanism.nq != mechanism.nv else ():
@@ -79,7 +77,7 @@ def check_configuration(q: np.ndarray, mechanism: Mechanism) -> np.ndarray:
 
 
 def warn_far(q: np.ndarray, mechanism: Mechanism) -> None:
-    """Name the joints whose angle is out of all proportion; in a planar joint it is the last coordinate."""
+    """Warn of joints with a very large angle (for a planar joint, the last coordinate)."""
     far = [c.name for c in mechanism.coordinates if c.parts[-1].angle and np.abs(q[..., c.q.stop - 1]).max() > FAR]
     if far:
         text = f"q of joint {', '.join(map(repr, far))} exceeds {FAR:g} rad: precision is lost; are these degrees or counts?"
@@ -87,10 +85,11 @@ def warn_far(q: np.ndarray, mechanism: Mechanism) -> None:
 
 
 def with_unit_quaternion(q: np.ndarray, name: str, start: int) -> np.ndarray:
+    """Return a copy of q with the quaternion at `start` normalised. Raises InputError: its length is not 1."""
     part = q[..., start : start + 4]
     with np.errstate(all="ignore"):
         w, x, y, z = (part[..., k : k + 1] for k in range(4))
-        length = np.sqrt(w * w + x * x + y * y + z * z)  # in this order, as the direct entry does it
+        length = np.sqrt(w * w + x * x + y * y + z * z)  # the direct entry sums in the same order
     wrong = np.abs(length - 1) > QUATERNION_TOLERANCE
     if wrong.any():
         index = first_index(wrong[..., 0])

@@ -1,4 +1,4 @@
-"""A quantity bound to arrays of its own, for control loops: no argument to check, nothing to allocate."""
+"""A quantity bound to fixed arrays, for control loops: a call has no arguments to check and allocates nothing."""
 
 from __future__ import annotations
 
@@ -16,17 +16,18 @@ if TYPE_CHECKING:
 
 
 class Bound:
-    """Write the inputs, call, read the outputs.
+    """A quantity with its own arrays: write the inputs, call it, read the outputs.
 
         step = robot.bind("inverse_dynamics")
         step.q[:], step.qd[:], step.qdd[:] = q, qd, qdd
         tau = step()          # the same array every time, also step.tau
 
-    Inputs and outputs are float64 arrays of one state, named as in the quantity. A state that is not finite or singular raises as
-    the method does.
+    Inputs and outputs are float64 arrays of one state, named as in the quantity. A state that is not finite or singular raises the
+    error of the method.
 
     Args:
-        ordinary: the ordinary way from inputs by name into an output (a tuple of several), for whatever is unusual.
+        ordinary: a function of the inputs by name and an output (or a tuple of several) to fill, with all checks; it is called
+            when the fast call meets anything unusual.
 
     >>> torque = qddot.load("two_link").bind("inverse_dynamics")
     >>> torque.q[:], torque.qd[:], torque.qdd[:] = [0, 0], [0, 0], [0, 0]
@@ -53,7 +54,7 @@ class Bound:
         return self._run()
 
     def __reduce__(self) -> tuple:
-        """Refuse a copy: its code would go on with the arrays of this one."""
+        """Refuse a copy: its code would use the arrays of the original."""
         raise InputError("a bound quantity belongs to its arrays and is not copied or pickled: bind it again, robot.bind(...)")
 
     def __getattr__(self, name: str) -> np.ndarray:
@@ -63,7 +64,7 @@ class Bound:
         raise AttributeError(f"no array {name!r}: there are {', '.join((*self.inputs, *self.outputs))}")
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """`step.q = q` copies into the array."""
+        """Copy into an input's array: `step.q = q`."""
         if name in self.__dict__.get("inputs", {}):
             self.inputs[name][...] = value
         elif name.startswith("_") or name in ("inputs", "outputs"):
@@ -75,6 +76,6 @@ class Bound:
         return [*super().__dir__(), *self.inputs, *self.outputs]
 
     def _checked(self) -> Any:
-        """The ordinary way, which says what is wrong."""
+        """Compute with all checks, which raise the errors."""
         self._ordinary(self.inputs, self._result)
         return self._result

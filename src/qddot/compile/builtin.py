@@ -1,9 +1,9 @@
-"""Functions that CPython calls without a detour, and that can become others while somebody holds them.
+"""Builtin functions made at run time, which CPython calls directly, and which can be replaced in place.
 
 A builtin function is a small object: a pointer to its definition (name, code, documentation), and one to the object that the code
-is given first. A method of a robot waits as such a function until it is first called: its code is CPython's own
-`PyObject_Vectorcall`, and its object the ordinary method. Then both pointers are replaced by those of the direct entry, in place:
-`f = robot.mass_matrix` is as fast as `robot.mass_matrix`, whenever it was saved.
+gets as first argument. Until a method of a robot is first called, it is such a function, with CPython's own `PyObject_Vectorcall`
+as code and the ordinary method as object. Then both pointers are replaced by those of the direct entry, in place: a function saved
+earlier, `f = robot.mass_matrix`, is as fast as `robot.mass_matrix`.
 """
 
 from __future__ import annotations
@@ -19,20 +19,24 @@ from typing import Any
 FASTCALL_KEYWORDS, NOARGS = 0x82, 0x04
 
 DEFINITION, OBJECT = 16, 24
-"""Where a builtin function keeps its pointers, after count and type; verified before they are replaced."""
+"""Offsets of a builtin function's pointers, after count and type; verified before they are replaced."""
 
 
 class MethodDef(ctypes.Structure):
+    """CPython's PyMethodDef."""
+
     _fields_ = [("name", ctypes.c_char_p), ("meth", ctypes.c_void_p), ("flags", ctypes.c_int), ("doc", ctypes.c_char_p)]
 
 
 def builtin(definition: MethodDef, held: tuple) -> Callable:
-    """A function whose code is given `held`, which must keep the definition alive: the garbage collector can look through it."""
+    """Return a function whose code gets `held` first: a tuple, which the garbage collector sees, and which must keep the definition
+    alive."""
     return maker()(ctypes.addressof(definition), held, None)
 
 
 @cache
 def maker() -> Callable:
+    """Return CPython's function that makes builtin functions."""
     make = ctypes.pythonapi.PyCFunction_NewEx
     make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
     return make
@@ -40,8 +44,8 @@ def maker() -> Callable:
 
 @cache
 def holder(name: str) -> type:
-    """A tuple with the ordinary method first. It is also called under the function's own name: what tracers see that cannot look
-    into machine code, such as `torch.compile`."""
+    """Return a type of tuples that begin with the ordinary method. A method of that name calls it: tracers that cannot look into
+    machine code, such as `torch.compile`, use it instead."""
 
     def ordinary(self: tuple, *arguments: Any, **options: Any) -> Any:
         return self[0](*arguments, **options)
@@ -51,16 +55,15 @@ def holder(name: str) -> type:
 
 
 class Waiting:
-    """Makes functions that call ordinary methods of an object until they become others. `methods`: by name, as the class has
-    them."""
+    """Makes functions that call ordinary methods of an object until they are replaced. `methods`: the class's functions by name."""
 
     def __init__(self, methods: Mapping[str, Callable]) -> None:
-        here = methods.items() if sys.implementation.name == "cpython" else ()  # elsewhere functions are others
+        here = methods.items() if sys.implementation.name == "cpython" else ()  # other Pythons have other function objects
         definitions = {name: waiting_definition(name, method) for name, method in here}
         self.parts = [(name, methods[name], holder(name), x, ctypes.addressof(x)) for name, x in definitions.items()]
 
     def of(self, owner: object) -> dict[str, Callable]:
-        """One function for each method that the class of the owner has not replaced."""
+        """Return one function for each method that the owner's class has not overridden."""
         make, kind = maker(), type(owner)
         return {
             name: make(address, held((MethodType(method, owner), None, definition)), None)
@@ -70,6 +73,7 @@ class Waiting:
 
 
 def waiting_definition(name: str, method: Callable) -> MethodDef:
+    """Return the definition of a function that calls the object it holds, with the signature and documentation of a method."""
     code = ctypes.cast(ctypes.pythonapi.PyObject_Vectorcall, ctypes.c_void_p).value
     parameters = list(inspect.signature(method).parameters.values())[1:]
     usual = [p for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
@@ -79,23 +83,24 @@ def waiting_definition(name: str, method: Callable) -> MethodDef:
 
 
 def is_waiting(function: Any) -> bool:
+    """Return True for a function of `Waiting` that is not replaced yet."""
     held = getattr(function, "__self__", None)
     return isinstance(held, tuple) and held[1] is None
 
 
 def become(function: Callable, other: Callable) -> bool:
-    """Let a builtin function be another of the same calling convention from now on; False, and nothing is done, where it is laid
-    out otherwise than is known here."""
+    """Replace a builtin function in place by another of the same calling convention. Return False, with nothing done, if their
+    layout is not the known one."""
     old, new = function.__self__, other.__self__  # type: ignore[attr-defined]
     for x, held in ((function, old), (other, new)):
         if word(x, OBJECT).value != id(held) or word(x, DEFINITION).value != ctypes.addressof(held[2]):
             return False
-    new[-1].append(old)  # the call that is under way may still look at it
+    new[-1].append(old)  # kept alive: a call in progress may still use it
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(new))
     word(function, DEFINITION).value, word(function, OBJECT).value = word(other, DEFINITION).value, id(new)
     ctypes.pythonapi.Py_DecRef(ctypes.py_object(old))
     return True
 
 
-def word(function: Callable, place: int) -> ctypes.c_int64:
-    return ctypes.c_int64.from_address(id(function) + place)
+def word(function: Callable, offset: int) -> ctypes.c_int64:
+    return ctypes.c_int64.from_address(id(function) + offset)

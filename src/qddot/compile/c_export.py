@@ -1,7 +1,7 @@
-"""C99 files for a controller: a header, a source, a self-test that checks them, and a CMakeLists.txt.
+"""Export to C99: a header, a source, a self-test that checks them, and a CMakeLists.txt.
 
-Identifiers and file names are made of `a-z`, `0-9` and `_`. Joints and frames are spoken of by their numbers; the names of joints
-stand beside them in comments, of letters, digits and `_.:-` only, so that nothing in a name can end a comment.
+Identifiers and file names are made of `a-z`, `0-9` and `_`. The code refers to joints and frames by number. Names of joints appear
+in comments only, reduced to letters, digits and `_.:-`, so that nothing in a name can end a comment.
 """
 
 from __future__ import annotations
@@ -23,12 +23,15 @@ from qddot.compile.trace import Request
 from qddot.errors import InputError, as_written, near_matches, unknown_name
 from qddot.files import write_whole
 from qddot.graph.program import Program
-from qddot.model.lower import Coordinates, Mechanism
+from qddot.model.lower import Coordinates
 from qddot.model.model import Model
 from qddot.model.variables import Variable
 
 LONGEST = 32
+"""Most characters of a name."""
+
 WIDTH = 110
+"""Most characters of a line of a comment or prototype."""
 
 RESERVED = frozenset(
     re.findall(
@@ -48,13 +51,13 @@ RESERVED = frozenset(
         """,
     )
 )
-"""Words of C and of C++, headers, build targets, libraries, devices of Windows: none of them names a file or begins a function."""
+"""Words that must not name a file or begin a function: of C and C++, headers, build targets, libraries, devices of Windows."""
 
 UNITS = {"revolute": "rad", "continuous": "rad", "helical": "rad", "prismatic": "m"}
 
 
 class Function(NamedTuple):
-    """One exported quantity; `wrench`: external forces are an input."""
+    """One exported quantity. `wrench`: True if external forces are an input."""
 
     name: str
     request: Request
@@ -76,9 +79,16 @@ def export_c(
     draw: Callable[[np.random.Generator], np.ndarray],
     about: Callable[[str], str],
 ) -> list[Path]:
-    """Write the files and return their paths; what they hold is the same for the same robot and arguments. `draw`: a random
-    configuration; `about`: one sentence on a quantity. Raises UnknownNameError, InputError: as `Robot.export_c`; OSError: a file
-    cannot be written."""
+    """Write the files and return their paths; their contents depend on robot and arguments only.
+
+    Args:
+        draw: a function that returns a random configuration.
+        about: a function that returns one sentence on a quantity.
+
+    Raises:
+        UnknownNameError, InputError: as `Robot.export_c`.
+        OSError: a file cannot be written.
+    """
     real = PRECISIONS[word("precision", precision, PRECISIONS)]
     prefix = chosen(name) if name is not None else identifier(evaluator.model.name)
     functions = plan(evaluator, f"{prefix}_", requests(quantities), options, real.dtype)
@@ -86,8 +96,7 @@ def export_c(
         refuse_empty(f.program)
     folder = file_path("directory", directory)
     kernel = lambda f: evaluator.kernels.joint_kernel((f.request,), real.dtype, wrench=f.wrench)  # noqa: E731
-    mechanism = evaluator.model.mechanism
-    states = random_states(mechanism, evaluator, draw)
+    states = random_states(evaluator.model, draw)
     files = {
         f"{prefix}.h": header(prefix, functions, real, evaluator.model, about),
         f"{prefix}.c": source(prefix, functions, real),
@@ -100,12 +109,12 @@ def export_c(
     return [folder / file for file in files]
 
 
-# what is asked for ----------------------------------------------------------------------------------------------------
+# requests -------------------------------------------------------------------------------------------------------------
 
 
 def requests(quantities: Quantities) -> list[tuple[str, dict[str, Any]]]:
-    """Names with their options. Raises InputError: something else than names, pairs of name and options, or a mapping; or nothing
-    at all."""
+    """Return the names of quantities with their options. Raises InputError: the argument is neither names, nor pairs of name and
+    options, nor a mapping; or it is empty."""
     items = [quantities] if isinstance(quantities, str) else quantities
     if not isinstance(items, Mapping | list | tuple | set):
         raise InputError(f"quantities={as_written(quantities)}: give a list of names, such as ['inverse_dynamics', 'mass_matrix']")
@@ -121,7 +130,7 @@ def requests(quantities: Quantities) -> list[tuple[str, dict[str, Any]]]:
 def plan(
     evaluator: Evaluator, prefix: str, wanted: list[tuple[str, dict[str, Any]]], common: Mapping[str, Any], dtype: np.dtype
 ) -> list[Function]:
-    """The functions to write; their names begin with `prefix`. Options for all go to those that have them.
+    """Return the functions to write; their names begin with `prefix`. `common`: options for each quantity that has them.
 
     Raises:
         UnknownNameError, InputError: as `Robot.export_c`.
@@ -144,31 +153,31 @@ def plan(
         if any((f.request, f.wrench) == (request, wrench) for f in functions):
             raise InputError(f"{quantity} is asked for twice with the same options")
         before = sum(f.request.quantity == quantity for f in functions)
-        with np.errstate(over="ignore"):  # numbers too large for a float are refused when they are written
+        with np.errstate(over="ignore"):  # numbers too large for a float are refused later, by `Precision.literal`
             program = evaluator.kernels.program((request,), dtype, wrench=wrench)
         functions.append(Function(f"{prefix}{quantity}{f'_{before + 1}' if before else ''}", request, wrench, program))
     return functions
 
 
 def accepted(quantity: str) -> tuple[str, ...]:
-    """The options of a quantity."""
+    """Return the names of a quantity's options."""
     return (*QUANTITIES[quantity].options, *(("wrench",) if QUANTITIES[quantity].forced else ()))
 
 
 def refuse_empty(program: Program) -> None:
-    """C has no arrays of size zero."""
+    """Refuse a program with an empty input or output: C has no arrays of size zero."""
     for x in (*program.inputs, *program.outputs):
         if not x.size:
             raise InputError(f"{program.name} of this robot has nothing in {x.name}: C has no empty arrays")
 
 
-def random_states(mechanism: Mechanism, evaluator: Evaluator, draw: Callable) -> dict[str, np.ndarray]:
-    """Arrays (states, ...) for every possible input."""
+def random_states(model: Model, draw: Callable) -> dict[str, np.ndarray]:
+    """Return random arrays (states, ...) for every possible input."""
     rng = np.random.default_rng(0)
-    links = sum(body.is_link for body in evaluator.model.bodies)
-    q = np.array([draw(rng) for _ in range(STATES)]).reshape(STATES, mechanism.nq)
-    vectors = {name: rng.normal(size=(STATES, mechanism.nv)) for name in ("qd", "qdd", "jerk", "snap", "tau", "p")}
-    described = np.array([x for variable in evaluator.model.variables for x in variable.default])
+    links = sum(body.is_link for body in model.bodies)
+    q = np.array([draw(rng) for _ in range(STATES)]).reshape(STATES, model.mechanism.nq)
+    vectors = {name: rng.normal(size=(STATES, model.mechanism.nv)) for name in ("qd", "qdd", "jerk", "snap", "tau", "p")}
+    described = np.array([x for variable in model.variables for x in variable.default])
     variables = described + 0.1 * rng.uniform(size=(STATES, len(described))) * np.maximum(np.abs(described), 0.1)
     return {"q": q, **vectors, "wrench": rng.normal(size=(STATES, links, 6)), "variables": variables}
 
@@ -177,13 +186,13 @@ def random_states(mechanism: Mechanism, evaluator: Evaluator, draw: Callable) ->
 
 
 def identifier(name: str) -> str:
-    """A name for files and functions: `a-z`, `0-9` and single `_`, no reserved word, not too long."""
+    """Return a name for files and functions: of `a-z`, `0-9` and single `_`, no reserved word, not too long."""
     safe = re.sub("[^a-z0-9]+", "_", name.lower()).strip("_")[:LONGEST].rstrip("_") or "robot"
     return f"robot_{safe}" if safe in RESERVED or safe[0].isdigit() else safe
 
 
 def chosen(name: str) -> str:
-    """A name the user gave. Raises InputError: it could not name a file or begin a function."""
+    """Return the name that the user gave. Raises InputError: it cannot name a file or begin a function."""
     if not isinstance(name, str) or name != identifier(name):
         suggestion = identifier(str(name))
         raise InputError(f"name={name!r} cannot begin the functions' names (a-z, 0-9, _; not reserved): {suggestion!r} could")
@@ -245,7 +254,7 @@ endforeach()
 
 
 def header(prefix: str, functions: Sequence[Function], real: Precision, model: Model, about: Callable[[str], str]) -> str:
-    """Conventions, then a prototype for each function."""
+    """Return the text of the header: conventions, then a prototype for each function."""
     guard, frames = f"QDDOT_{prefix.upper()}_H", list(model.mechanism.frames)
     lines = [*comment(introduction(model, COMPILERS)), "", f"#ifndef {guard}", f"#define {guard}", ""]
     lines += ["#ifdef __cplusplus", 'extern "C" {', "#endif", ""]
@@ -256,14 +265,14 @@ def header(prefix: str, functions: Sequence[Function], real: Precision, model: M
 
 
 def source(prefix: str, functions: Sequence[Function], real: Precision) -> str:
-    """The C file with every function."""
+    """Return the text of the C file with every function."""
     bodies = [line for f in functions for line in c_function(f.program, f.name, real)]
-    cut = [NOT_INLINED] if any(line.startswith("PART ") for line in bodies) else []
-    return "\n".join([f'#include "{prefix}.h"', "", "#include <math.h>", "", *cut, *bodies])
+    macro = [NOT_INLINED] if any(line.startswith("PART ") for line in bodies) else []
+    return "\n".join([f'#include "{prefix}.h"', "", "#include <math.h>", "", *macro, *bodies])
 
 
 def introduction(model: Model, of_the_language: str = "") -> list[str]:
-    """Lines of the comment that holds for every function of the file: conventions, sizes, joints, variables."""
+    """Return the paragraphs of a file's first comment: conventions, sizes, joints, variables."""
     mechanism = model.mechanism
     nq, nv = mechanism.nq, mechanism.nv
     general = CONVENTIONS + of_the_language + (QUATERNIONS if nq != nv else "")
@@ -278,7 +287,7 @@ def introduction(model: Model, of_the_language: str = "") -> list[str]:
 
 
 def variable_lines(variables: Sequence[Variable]) -> Iterable[str]:
-    """Where each number of the input `variables` stands, and what it was."""
+    """Yield, for each variable of the robot, its elements in the input `variables`, and its numbers in the description."""
     at = 0
     for x in variables:
         if not at:
@@ -288,23 +297,24 @@ def variable_lines(variables: Sequence[Variable]) -> Iterable[str]:
 
 
 def joint_line(number: int, c: Coordinates) -> str:
-    """A joint by its number and its name."""
+    """Return a joint's number, name, kind, coordinates and units."""
     unit = UNITS.get(c.kind)
     units = f": {unit}, {unit}/s, {unit}/s^2, {'N' if unit == 'm' else 'N m'}" if unit else ""
     return f"{number}  {in_comment(c.name)}  {c.kind}  q{elements(c.q)}  qd, qdd, tau{elements(c.v)}{units}"
 
 
 def in_comment(name: str) -> str:
-    """A name that may stand in a comment of C and JavaScript, whatever it is."""
+    """Return a name that is safe in a comment of C and JavaScript."""
     return re.sub("[^A-Za-z0-9_.:-]", "_", name)[:LONGEST]
 
 
 def elements(indices: range) -> str:
+    """Return consecutive indices as text: `[2]` or `[2..5]`."""
     return f"[{indices.start}]" if len(indices) == 1 else f"[{indices.start}..{indices.stop - 1}]"
 
 
 def description(f: Function, frames: list[str], about: Callable[[str], str]) -> list[str]:
-    """Lines of the comment above one function: its quantity, options and shapes; a frame only by number."""
+    """Return the lines of the comment above one function: its quantity, options and shapes; a frame by its number only."""
     lines = [f"{f.request.quantity.replace('_', ' ')}: {about(f.request.quantity)}"]
     if options := [f"{name} {frames.index(x) if name == 'frame' else x}" for name, x in f.request.options]:
         lines.append(f"Options: {', '.join(options)}.{COUNTED if 'frame' in dict(f.request.options) else ''}")
@@ -316,7 +326,7 @@ def description(f: Function, frames: list[str], about: Callable[[str], str]) -> 
 
 
 def wrapped(head: str) -> str:
-    """A prototype; if it is long, with one parameter a line."""
+    """Return a prototype; a long one with one parameter a line."""
     return head if len(head) < WIDTH else head.replace("(", "(\n    ", 1).replace(", ", ",\n    ")
 
 
@@ -324,11 +334,12 @@ COUNTED = " Frames are numbered from 0, in the order of frame_names."
 
 
 def comment(paragraphs: Sequence[str]) -> list[str]:
-    """A block comment; longer texts stand apart."""
+    """Return the lines of a block comment, with an empty line before each longer paragraph."""
     lines: list[str] = []
     for text in paragraphs:
-        apart = [""] if len(text) > WIDTH and lines else []
-        lines += [*apart, *textwrap.wrap(text, WIDTH)]
+        if len(text) > WIDTH and lines:
+            lines.append("")
+        lines += textwrap.wrap(text, WIDTH)
     if len(lines) == 1:
         return [f"/* {lines[0]} */"]
     return [f"/* {lines[0]}", *(f" * {line}".rstrip() for line in lines[1:]), " */"]

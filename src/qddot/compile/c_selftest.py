@@ -1,34 +1,36 @@
-"""A C program that calls exported functions with states whose results our own kernels have computed.
+"""Write the C program that tests exported functions, by calling them with states whose results qddot's own kernels have computed.
 
-Results must agree to a tolerance relative to the largest of them, or to what rounding makes of the computation where that is more:
-a heavy arm on a light joint amplifies the last digit. How much is found by random rounding: the graph is evaluated a few times,
-each operation off by up to half a unit in the last place.
+Results must agree to a tolerance relative to the largest of them, or to the rounding error of the computation if that is larger:
+a heavy arm on a light joint amplifies the last digit. That error is estimated by random rounding: the graph is evaluated a few
+times, each operation off by up to half a unit in the last place.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from qddot.compile.c_source import PRECISIONS, Precision
 from qddot.compile.kernel import Kernel
-from qddot.graph.expr import Expr
 from qddot.graph.program import Program
+from qddot.graph.replay import ARITHMETIC, evaluated
 
 STATES = 4
-RUNS = 8
-TOLERANCE = {"double": 1e-12, "float": 1e-4}
-SAFETY = 30
-"""Compilers may round differently from the random runs by this much."""
+"""Number of states in which each function is tested."""
 
-OPERATIONS: dict[str, Callable] = {
-    "+": np.add,
-    "-": np.subtract,
-    "*": np.multiply,
-    "/": np.divide,
-    "neg": np.negative,
+RUNS = 8
+"""Number of evaluations with random rounding."""
+
+TOLERANCE = {"double": 1e-12, "float": 1e-4}
+"""Least tolerance of a result, relative to the largest element."""
+
+SAFETY = 30
+"""Factor on the estimated rounding error, since compilers may round differently from the random runs."""
+
+OPERATIONS = {
+    **ARITHMETIC,
     "sin": np.sin,
     "cos": np.cos,
     "sqrt": np.sqrt,
@@ -39,8 +41,8 @@ OPERATIONS: dict[str, Callable] = {
 
 
 class Expected(NamedTuple):
-    """Expected results of a function: `inputs` and `outputs` by name, each (states, size); `codes` (states,) where it
-    returns one."""
+    """Expected results of a function: `inputs` and `outputs` by name, each (states, size); `codes` (states,) that it returns, 0
+    where there is a result."""
 
     program: Program
     inputs: Mapping[str, np.ndarray]
@@ -50,7 +52,8 @@ class Expected(NamedTuple):
 
 
 def expected(kernel: Kernel, states: Mapping[str, np.ndarray], precision: Precision) -> Expected:
-    """Run a kernel in states, arrays (states, *shape); without those whose result is not finite, or exists by rounding only."""
+    """Return the results of a kernel in states, arrays (states, *shape), without states whose result is not finite, or for which
+    rounding decides whether it exists."""
     program = kernel.program
     arrays = [states[x.name].astype(precision.dtype) for x in program.inputs]
     with np.errstate(all="ignore"):
@@ -72,19 +75,13 @@ def expected(kernel: Kernel, states: Mapping[str, np.ndarray], precision: Precis
 
 
 def rounding(program: Program, arrays: Sequence[np.ndarray], unit: float) -> dict[str, np.ndarray]:
-    """For each output (states, size) how far it moves when every operation is rounded at random."""
+    """Return, for each output, the range (states, size) of its elements when every operation is rounded at random."""
     rng = np.random.default_rng(0)
-    inputs = [a.reshape(STATES, -1).astype(float).T for a in arrays]
-    value: dict[Expr, np.ndarray] = {}
-    get = lambda x: value[x] if x.__class__ is Expr else np.full((RUNS, STATES), float(x))  # noqa: E731
-    for node in program.nodes:
-        if node.op == "var":
-            source, element = node.args
-            value[node] = np.broadcast_to(inputs[source][element], (RUNS, STATES))
-        else:
-            exact = OPERATIONS[node.op](*(get(a) for a in node.args))
-            value[node] = exact * (1 + unit * rng.uniform(-0.5, 0.5, (RUNS, STATES)))
-    return {x.name: np.array([np.ptp(get(v), axis=0) for v in x.values]).T for x in program.outputs}
+    inputs = [np.broadcast_to(a.reshape(STATES, -1).astype(float).T[:, None], (a[0].size, RUNS, STATES)) for a in arrays]
+    rounded = lambda exact: lambda *args: exact(*args) * (1 + unit * rng.uniform(-0.5, 0.5, (RUNS, STATES)))  # noqa: E731
+    operations = {name: rounded(exact) for name, exact in OPERATIONS.items()}
+    found = evaluated(program, operations, inputs, lambda x: np.full((RUNS, STATES), float(x)))
+    return {x.name: np.array([np.ptp(v, axis=0) for v in values]).T for x, values in zip(program.outputs, found)}
 
 
 # as C -----------------------------------------------------------------------------------------------------------------
@@ -129,7 +126,7 @@ int main(void)
 
 
 def selftest(name: str, functions: Mapping[str, Expected], precision: Precision) -> str:
-    """The program; `functions` by their names."""
+    """Return the text of the program; `functions` by their names."""
     tested = {function: x for function, x in functions.items() if len(x.codes)}
     bodies = [line for function, x in tested.items() for line in test(function, x, precision)]
     calls = "\n".join(f"    test_{function}();" for function in tested) or "    (void)agree;\n    (void)report;"
@@ -137,7 +134,7 @@ def selftest(name: str, functions: Mapping[str, Expected], precision: Precision)
 
 
 def test(function: str, x: Expected, precision: Precision) -> Iterator[str]:
-    """A C function that tests one function in every state."""
+    """Yield the lines of a C function that tests one function in every state."""
     real, states = precision.real, len(x.codes)
     given, wanted = [i.name for i in x.program.inputs], [o.name for o in x.program.shown]
     call = f"{function}({', '.join([*(f'{n}[k]' for n in given), *(f'found_{n}' for n in wanted)])})"
@@ -157,7 +154,7 @@ def test(function: str, x: Expected, precision: Precision) -> Iterator[str]:
 
 
 def table(head: str, rows: np.ndarray, precision: Precision) -> Iterator[str]:
-    """A constant array of arrays."""
+    """Yield the lines that define a constant array of arrays."""
     yield f"    {head} = {{"
     for row in rows:
         yield f"        {{{', '.join(precision.literal(float(x)) for x in row)}}},"

@@ -1,9 +1,9 @@
-"""A program as a C99 function: `void name(const double q[7], ..., double tau[7])`.
+"""Write a program as a C99 function: `void name(const double q[7], ..., double tau[7])`.
 
-One operation after the other, each value in a constant of its own; sums and products that are used once are written where they are
-used. Parentheses stand only where C would otherwise compute something else, so without contraction C rounds as the graph says.
-Results are written after the last input is read: an output may be the same array as an input. A long function calls its parts in
-turn, which hand values on through an array `w` on the stack.
+There is one statement for each operation, with a constant for its value; sums and products that are used once are written where
+they are used. Parentheses are written only where C needs them, so without contraction C rounds as the graph says. Results are
+written after the last input is read: an output may be the same array as an input. A long function calls its parts in turn, which
+pass values on in an array `w` on the stack.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from qddot.graph.expr import Expr
 from qddot.graph.program import Program
 
 LINE = 60
-"""Characters of an expression that is still written inside another one."""
+"""Most characters of an expression that is written inside another one."""
 
 PART = 500
 """Statements in one function: a compiler's effort grows faster than a function's length, so long functions are cut."""
 
 SELECTION, SUM, PRODUCT, SIGNED, ATOM = range(5)
-"""How tightly an expression binds."""
+"""Precedence of an expression's outermost operation, lowest first."""
 
 BINARY = {"+": SUM, "-": SUM, "*": PRODUCT, "/": PRODUCT}
 OPPOSITE = {"+": "-", "-": "+"}
@@ -45,14 +45,14 @@ NOT_INLINED = """\
 
 
 class Precision(NamedTuple):
-    """The arithmetic of the C code: its type, and what is appended to literals and to the functions of math.h."""
+    """The arithmetic of C code: its type, and the suffix of literals and of the functions of math.h."""
 
     real: str
     suffix: str
     dtype: np.dtype
 
     def literal(self, x: float) -> str:
-        """A constant that reads back to the same number. Raises InputError: the number is too large for this precision."""
+        """Return a literal that reads back as the same number. Raises InputError: the number is too large for this precision."""
         if not math.isfinite(x):
             return "NAN" if math.isnan(x) else "INFINITY" if x > 0 else "-INFINITY"
         with np.errstate(over="ignore", under="ignore"):
@@ -62,26 +62,28 @@ class Precision(NamedTuple):
         return f"{value!s}{self.suffix}"
 
     def constant(self, name: str, code: str) -> str:
-        """A statement that gives a value its name."""
+        """Return a statement that defines a constant."""
         return f"const {self.real} {name} = {code};"
 
     def call(self, function: str, arguments: str) -> str:
-        """A call of one of `FUNCTIONS`."""
+        """Return a call of one of `FUNCTIONS`."""
         return f"{function}{self.suffix}({arguments})"
 
     def sign(self, code: str) -> str:
+        """Return an expression for -1, 0 or 1."""
         zero = self.literal(0.0)
         return f"({self.real})(({code} > {zero}) - ({code} < {zero}))"
 
     def array(self, name: str, is_input: bool) -> str:
-        """A parameter of a part."""
+        """Return an array as a parameter of a part."""
         return f"{'const ' * is_input}{self.real} *{name}"
 
     def part_head(self, name: str, parameters: str) -> str:
+        """Return the head of a part's definition."""
         return f"PART void {name}({parameters})"
 
     def room(self, size: int) -> str:
-        """A statement that makes the array `w`."""
+        """Return a statement that defines the array `w`."""
         return f"{self.real} w[{size}];"
 
 
@@ -89,7 +91,7 @@ PRECISIONS = {"double": Precision("double", "", np.dtype(np.float64)), "float": 
 
 
 class Language(Protocol):
-    """How a language of C's family writes what they do not write alike; everything else here serves all of them."""
+    """The parts of the syntax that differ between languages of C's family."""
 
     def literal(self, x: float) -> str: ...
     def constant(self, name: str, code: str) -> str: ...
@@ -101,14 +103,14 @@ class Language(Protocol):
 
 
 class Text(NamedTuple):
-    """A piece of code, how tightly it binds, and how its opposite is written where that has one sign less."""
+    """An expression, its precedence, and the expression for its negative if that has one sign less."""
 
     code: str
     binding: int = ATOM
     opposite: Text | None = None
 
     def within(self, binding: int) -> str:
-        """Code as an operand of something that binds this tightly, in parentheses where needed."""
+        """Return the expression as an operand of an operation with this precedence, in parentheses if needed."""
         return self.code if self.binding >= binding else f"({self.code})"
 
 
@@ -116,14 +118,14 @@ class Text(NamedTuple):
 
 
 def prototype(program: Program, name: str, precision: Precision) -> str:
-    """The function's head, without a semicolon."""
+    """Return the function's head, without a semicolon."""
     inputs = [f"const {precision.real} {x.name}[{x.size}]" for x in program.inputs]
     outputs = [f"{precision.real} {x.name}[{x.size}]" if x.shape else f"{precision.real} *{x.name}" for x in program.shown]
     return f"{'int' if program.margins else 'void'} {name}({', '.join(inputs + outputs)})"
 
 
 def c_function(program: Program, name: str, precision: Precision) -> Iterator[str]:
-    """The lines of the function; before it, the parts of a long one (`NOT_INLINED` must stand above)."""
+    """Yield the lines of the function, after those of its parts if it is long (`NOT_INLINED` must come before)."""
     parts, lines = straight_line(program, name, precision)
     used = arrays([*parts, *lines])
     unused = [f"(void){x.name};" for x in program.inputs if x.name not in used]
@@ -131,7 +133,7 @@ def c_function(program: Program, name: str, precision: Precision) -> Iterator[st
 
 
 def straight_line(program: Program, name: str, language: Language) -> tuple[list[str], list[str]]:
-    """The parts of a long function, in full, and what stands between the braces of the function itself."""
+    """Return the lines that define the parts of a long function, and the lines of the function's own body."""
     printer = Printer(program, language)
     statements = list(printer.statements())
     checks, results = list(printer.checks()), list(printer.results())
@@ -144,25 +146,25 @@ def straight_line(program: Program, name: str, language: Language) -> tuple[list
 
 
 def braced(head: str, lines: Iterable[str]) -> Iterator[str]:
-    """A function with its body in braces."""
+    """Yield the lines of a function with its body in braces."""
     yield from (head, "{", *(f"    {line}" for line in lines), "}", "")
 
 
 def arrays(lines: Iterable[str]) -> set[str]:
-    """The names of the arrays that are read or written."""
+    """Return the names of the arrays that are read or written."""
     return {name for line in lines for name in ARRAY.findall(line)}
 
 
 def temporaries(lines: Iterable[str]) -> Iterator[int]:
-    """The numbers of the temporaries that are read or set."""
+    """Yield the numbers of the temporaries that are read or set."""
     return (int(number) for line in lines for number in TEMPORARY.findall(line))
 
 
 class Parts:
-    """A long function in pieces, each of which takes the arrays it uses.
+    """A long function cut into pieces, each of which takes the arrays it uses.
 
     Attributes:
-        places: of the temporaries that cross from one piece to another, in the array `w`.
+        places: index in the array `w` of each temporary that is set in one piece and read in another.
         first, last: the pieces that compute, and those that write results.
     """
 
@@ -181,7 +183,7 @@ class Parts:
         self.types |= {name: language.array(name, False) for name in ("w", *(x.name for x in program.shown))}
 
     def connected(self, piece: list[str], start: int) -> Iterator[str]:
-        """Yield what a piece needs of others is read before its first use, what others need of it is stored at once."""
+        """Yield a piece's lines; values of other pieces are read before their first use, those for other pieces stored at once."""
         here: set[int] = set()
         for number, line in enumerate(piece, start):
             for t in dict.fromkeys(temporaries([line])):
@@ -193,21 +195,22 @@ class Parts:
                 yield f"w[{self.places[number]}] = t{number};"
 
     def from_places(self, line: str) -> str:
-        """Line with its temporaries read from `w`."""
+        """Return a line with its temporaries read from `w`."""
         return TEMPORARY.sub(lambda t: f"w[{self.places[int(t[1])]}]", line)
 
     def used(self, piece: list[str]) -> list[str]:
+        """Return the names of the arrays that a piece takes."""
         found = arrays(piece)
         return [name for name in self.types if name in found]
 
     def functions(self) -> Iterator[str]:
-        """One for each piece."""
+        """Yield the lines of a function for each piece."""
         for k, piece in enumerate((*self.first, *self.last), 1):
             parameters = ", ".join(self.types[name] for name in self.used(piece))
             yield from braced(self.language.part_head(f"{self.name}_part{k}", parameters), piece)
 
     def calls(self) -> tuple[list[str], list[str], list[str]]:
-        """The function itself: every piece in turn, the checks before those that write."""
+        """Return the body of the function itself: calls of the pieces that compute, checks, calls of the pieces that write."""
         pieces = enumerate((*self.first, *self.last), 1)
         calls = [f"{self.name}_part{k}({', '.join(self.used(piece))});" for k, piece in pieces]
         room = [self.language.room(len(self.places))] if self.places else []
@@ -215,6 +218,7 @@ class Parts:
 
 
 def cut(lines: list[str]) -> list[list[str]]:
+    """Return the lines in pieces of `PART`."""
     return [lines[k : k + PART] for k in range(0, len(lines), PART)]
 
 
@@ -222,12 +226,12 @@ def cut(lines: list[str]) -> list[list[str]]:
 
 
 class Printer:
-    """Statements for nodes: the one numbered k sets the temporary `t<k>`.
+    """Statements for the nodes of a program: the one numbered k sets the temporary `t<k>`.
 
     Attributes:
-        text: for each node seen so far how it is written.
+        text: the expression for each node seen so far.
         uses: how often each node is an operand.
-        kept: nodes that need a name: outputs, and what stands twice in one expression.
+        kept: nodes that need a temporary: outputs, and operands that an expression writes twice.
     """
 
     def __init__(self, program: Program, language: Language) -> None:
@@ -238,6 +242,7 @@ class Printer:
         self.kept.update(node.args[0] for node in program.nodes if node.op == "sign")
 
     def statements(self) -> Iterator[str]:
+        """Yield the statements that set the temporaries, in order."""
         number = 0
         for node in self.program.nodes:
             text = self.expression(node)
@@ -248,32 +253,33 @@ class Printer:
             self.text[node] = text
 
     def is_named(self, node: Expr, text: Text) -> bool:
-        """True for a value that is not written where it is used."""
+        """Return True for a node that gets a temporary instead of being written where it is used."""
         if node in self.kept or node.op == "var":
             return node in self.kept
         return self.uses[node] > 1 or text.binding in (SELECTION, ATOM) or len(text.code) > LINE
 
     def checks(self) -> Iterator[str]:
-        """Leave with the number of the column at fault: the last one, since elimination begins at the tips."""
+        """Yield statements that return the number of the column at fault: the last one, since elimination begins at the tips."""
         margins = [x for output in self.program.margins for x in output.values]
         for column, x in reversed(list(enumerate(margins, 1))):
             if x.__class__ is Expr or not x > 0:
                 yield f"if (!({self.operand(x).code} > {self.language.literal(0.0)})) return {column};"
 
     def results(self) -> Iterator[str]:
-        """Write the outputs."""
+        """Yield the statements that write the outputs."""
         for output in self.program.shown:
             for k, x in enumerate(output.values):
                 yield f"{output.name}[{k}] = {self.operand(x).code};"
 
     def operand(self, x) -> Text:
-        """A node by its name or in full, or a number."""
+        """Return the expression for an operand, a node or a number."""
         if x.__class__ is Expr:
             return self.text[x]
         code = self.language.literal(x)
         return Text(code, SIGNED, Text(code[1:])) if code.startswith("-") else Text(code)
 
     def expression(self, node: Expr) -> Text:
+        """Return the expression for a node, from those for its operands."""
         if node.op == "var":
             source, element = node.args
             return Text(f"{self.program.inputs[source].name}[{element}]")
@@ -292,7 +298,7 @@ class Printer:
 
 
 def binary(op: str, a: Text, b: Text) -> Text:
-    """`a op b`. C groups from the left, so the right operand stands in parentheses where it does not bind tighter."""
+    """Return `a op b`. C groups from the left, so a right operand of the same precedence is put in parentheses."""
     if op in OPPOSITE and b.opposite:
         op, b = OPPOSITE[op], b.opposite
     binding = BINARY[op]

@@ -1,12 +1,12 @@
-"""Machine code kept on disk, so that a robot compiled once starts at once the next time.
+"""The cache of machine code on disk, so that a robot that was compiled once starts faster the next time.
 
-The key is a digest of everything the code follows from: the IR itself (which holds model, quantity, options and precision), the
-processor and its features, LLVM's version and the effort. So an entry can be missing or broken, but never stale.
+The key is a digest of everything that determines the code: the IR itself (which contains model, quantity, options and precision),
+the processor and its features, LLVM's version and the optimisation level. So an entry can be missing or broken, but never stale.
 
-To load machine code is a decision to trust it. An entry is loaded only from a directory and a file that belong to this user alone,
-and only if its seal is right: a keyed digest of its key and its code, by a secret that lies beside the entries. So an entry that
-was damaged, exchanged with another, or made elsewhere and copied here is made again. Entries are written beside their place and
-moved there in one step. A directory that cannot be used means no cache, and nothing else.
+Loading machine code means trusting it. An entry is loaded only from a directory and a file that belong to this user alone, and only
+if its seal is right: a keyed digest of its key and its code, by a secret file beside the entries. So an entry that was damaged,
+exchanged with another, or made elsewhere and copied here is made again. Entries are written to a draft file and moved to their
+place in one step. If the directory cannot be used there is no cache, and no error.
 
 QDDOT_CACHE names another directory; `off` turns the cache off.
 """
@@ -34,7 +34,7 @@ SECRET = "secret"
 
 
 def directory() -> Path | None:
-    """Where the cache is, if there is to be one."""
+    """Return the cache's directory, or None if it is turned off or cannot be determined."""
     asked = os.environ.get(VARIABLE)
     if asked is not None and asked.strip().lower() in ("", "0", "off", "no", "false"):
         return None
@@ -45,13 +45,13 @@ def directory() -> Path | None:
 
 
 def usual_place(system: str, environment: Mapping[str, str]) -> Path:
-    """Where a system keeps what programs can make again."""
+    """Return the directory in which a system keeps caches."""
     given = environment.get("XDG_CACHE_HOME") or (environment.get("LOCALAPPDATA") if system == "win32" else None)
     return Path(given) if given else Path.home() / ("Library/Caches" if system == "darwin" else ".cache")
 
 
 def recall(parts: tuple[str, ...], make: Callable[[], bytes]) -> bytes:
-    """The code for these parts: from disk if it is there and sound, else made now and kept if possible."""
+    """Return the code for a key of these parts: from disk if there is a valid entry, else made now and kept if possible."""
     folder = directory()
     if folder is None:
         return make()
@@ -65,7 +65,7 @@ def recall(parts: tuple[str, ...], make: Callable[[], bytes]) -> bytes:
 
 
 def read(folder: Path, path: Path) -> bytes | None:
-    """The code of an entry, or None if it is missing, damaged, another's, or not ours alone."""
+    """Return the code of an entry, or None if it is missing, damaged, another's, or writable by other users."""
     try:
         if not all(is_private(place.stat()) for place in (folder, path.parent)):
             return None
@@ -74,29 +74,30 @@ def read(folder: Path, path: Path) -> bytes | None:
         return None
     start = len(MAGIC) + DIGEST
     code = content[start:]
-    sound = content.startswith(MAGIC) and hmac.compare_digest(seal(secret, path.name, code), content[len(MAGIC) : start])
-    return code if sound and len(secret) == DIGEST else None
+    valid = content.startswith(MAGIC) and hmac.compare_digest(seal(secret, path.name, code), content[len(MAGIC) : start])
+    return code if valid and len(secret) == DIGEST else None
 
 
 def private(path: Path) -> bytes:
-    """The content of a file that no other user could have written; nothing of any other."""
+    """Return the content of a file that no other user could have written; nothing for any other file."""
     with open_regular(path, getattr(os, "O_NOFOLLOW", 0)) as file:
         status = os.fstat(file.fileno())
         return file.read(status.st_size) if is_private(status) and status.st_size <= MOST else b""
 
 
 def seal(secret: bytes, key: str, code: bytes) -> bytes:
-    """Digest that binds code to its key and to this cache."""
+    """Return the keyed digest that binds code to its key and to this cache."""
     return hmac.digest(secret, key.encode() + b"\0" + code, "sha256")
 
 
 def is_private(status: os.stat_result) -> bool:
-    """True if no other user could have put code there. Windows has no owners here: a user's folders are closed to others."""
+    """Return True if no other user could have written there. On Windows it is always true: a user's folders are closed to
+    others."""
     return not hasattr(os, "getuid") or (status.st_uid == os.getuid() and not status.st_mode & 0o022)
 
 
 def keep(folder: Path, path: Path, code: bytes) -> None:
-    """Write an entry as a whole or not at all; what cannot be written is not kept."""
+    """Write an entry as a whole or not at all; if it cannot be written, it is not kept."""
     with contextlib.suppress(OSError, ValueError):
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         path.parent.mkdir(exist_ok=True, mode=0o700)
@@ -104,19 +105,19 @@ def keep(folder: Path, path: Path, code: bytes) -> None:
 
 
 def secret_of(folder: Path) -> bytes:
-    """The secret of a cache, made when it is first needed; of several processes that make one, the first wins."""
+    """Return the secret of a cache, made when first needed; if several processes make one, the first wins."""
     path = folder / SECRET
     with contextlib.suppress(FileNotFoundError):
         if len(found := private(path)) == DIGEST:
             return found
-        path.unlink()  # damaged, or not ours alone
+        path.unlink()  # damaged, or writable by other users
     with contextlib.suppress(FileExistsError):
         write(path, secrets.token_bytes(DIGEST), os.link)
     return private(path)
 
 
 def write(path: Path, content: bytes, move: Callable[[str, Path], None] = os.replace) -> None:
-    """Write a file for this user alone, beside its place, then move it there in one step."""
+    """Write a file for this user alone, as a draft in the same directory that is then moved to its place in one step."""
     handle, draft = tempfile.mkstemp(dir=path.parent, prefix="draft-")
     try:
         with os.fdopen(handle, "wb") as file:
@@ -127,7 +128,7 @@ def write(path: Path, content: bytes, move: Callable[[str, Path], None] = os.rep
 
 
 def entries() -> list[Path]:
-    """Every file in the cache but its secret."""
+    """Return every file in the cache except its secret."""
     folder = directory()
     if folder is None or not folder.is_dir():
         return []
@@ -137,7 +138,7 @@ def entries() -> list[Path]:
 
 
 def clear() -> int:
-    """Delete every entry, but those that Windows keeps because they are in use; returns how many are gone."""
+    """Delete every entry, except those that Windows keeps because they are in use; return the number of deleted ones."""
     gone = 0
     for path in entries():
         with contextlib.suppress(OSError):

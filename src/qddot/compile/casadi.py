@@ -1,4 +1,4 @@
-"""A program as a CasADi function: the graph, node by node, for people who optimise or differentiate there."""
+"""Convert a program to a CasADi function, node by node, for optimisation or differentiation with CasADi."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import math
 from typing import TYPE_CHECKING
 
 from qddot.errors import missing_extra
-from qddot.graph.expr import Expr
 from qddot.graph.program import Program
+from qddot.graph.replay import ARITHMETIC, evaluated
 
 if TYPE_CHECKING:
     import casadi
@@ -23,33 +23,22 @@ def to_casadi(program: Program) -> casadi.Function:
     rows = [(x.shape[0] if x.shape else 1, x.shape[1] if len(x.shape) > 1 else 1) for x in program.inputs]
     symbols = [ca.SX.sym(x.name, *shape) for x, shape in zip(program.inputs, rows)]
     flat = [ca.vertsplit(ca.vec(s.T)) for s in symbols]  # row-major, like the program
-    operation = {
-        "+": lambda a, b: a + b,
-        "-": lambda a, b: a - b,
-        "*": lambda a, b: a * b,
-        "/": lambda a, b: a / b,
+    operations = {
+        **ARITHMETIC,
         "atan2": ca.atan2,
-        "neg": lambda a: -a,
         "sin": ca.sin,
         "cos": ca.cos,
         "sqrt": ca.sqrt,
         "sign": ca.sign,
         "select": lambda x, a, b: ca.if_else(x > 0, a, b),
     }
-    value: dict[Expr, object] = {}
-    get = lambda x: value[x] if x.__class__ is Expr else ca.SX(float(x))  # noqa: E731
-    for node in program.nodes:
-        if node.op == "var":
-            source, element = node.args
-            value[node] = flat[source][element]
-        else:
-            value[node] = operation[node.op](*(get(a) for a in node.args))
-    outputs = [shaped(ca, [get(v) for v in x.values], x.shape) for x in program.shown]
+    found = evaluated(program, operations, flat, lambda x: ca.SX(float(x)))  # the margins come last
+    outputs = [shaped(ca, values, x.shape) for values, x in zip(found, program.shown)]
     return ca.Function(program.name, symbols, outputs, [x.name for x in program.inputs], [x.name for x in program.shown])
 
 
 def shaped(ca, values: list, shape: tuple[int, ...]):
-    """A column, a matrix, or for more dimensions the matrix with the leading ones flattened."""
+    """Return the values as a column or matrix; with more than two dimensions, the leading ones are flattened to rows."""
     if 0 in shape:
         return ca.SX(math.prod(shape[:-1]), shape[-1])
     column = ca.vertcat(*values)

@@ -1,9 +1,9 @@
-"""Small batches, names of frames, quaternions and several results at little cost: what CPython calls in front of the checked path.
+"""Direct entries for small batches, names of frames, quaternions and several results, which CPython calls in front of the methods.
 
-One piece of machine code (`direct_ir`) serves every method of every robot. It reads a table of what the method takes and returns,
-and of the ways it knows: for each choice of options (compared as objects: a name in a program is always the same one) the kernel
-for one state, and the loop over many once a batch has asked for it. Arrays are float64 with contiguous rows, all of one batch;
-anything else, and whatever may be wrong, goes to the ordinary method (`fastcall` says more, and has a shorter way for one state).
+One piece of machine code (`direct_ir`) serves every method of every robot. It reads a table of the method's arguments and results,
+and of its ways: for each choice of options (compared by identity, since names in programs are interned) the kernel for one state,
+and the loop over many states once a batch has needed it. Arrays are float64 with contiguous rows, all of one batch; anything else,
+and possible errors, go to the ordinary method (see also `fastcall`, which has a shorter way for one state).
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ from qddot.compile.threads import is_one_by_default
 
 OUT = sys.intern("out")
 WORTH_RELEASE = 200_000
-"""From this many operations on, about 10 us, other threads of Python may run meanwhile."""
+"""Number of operations, about 10 us, from which on other threads of Python may run meanwhile."""
 
 HUGE = 100_000
-"""Batches of more states than this go the ordinary way even where no threads would share them: it knows what to say of too many."""
+"""Most states of a batch that goes directly to one thread; larger ones go to the ordinary method, which has errors for too many."""
 
 
 class Shape(NamedTuple):
-    """Arguments and results of a method: inputs by name, each with its size and the bits of the magnitude from which on a number is
-    suspicious; shapes of outputs; how many margins; which input is q."""
+    """Arguments and results of a method: names of the inputs, their sizes and the bits of the magnitude that is too large; shapes
+    of outputs; number of margins; index of q among the inputs."""
 
     names: tuple[str, ...]
     inputs: tuple[tuple[int, int], ...]
@@ -51,7 +51,7 @@ class Shape(NamedTuple):
 
     @staticmethod
     def of(kernel: Kernel) -> Shape | None:
-        """None where there can be no direct entry."""
+        """Return the shape of a kernel's arguments and results, or None if there can be no direct entry."""
         program = kernel.program
         sizes = [x.size for x in (*program.inputs, *program.outputs)]
         ranks = [len(x.shape) for x in program.inputs]
@@ -66,7 +66,7 @@ class Shape(NamedTuple):
 
     @property
     def sizes(self) -> list[int]:
-        """Size of every array."""
+        """The sizes of all arrays."""
         margins = [self.margins] if self.margins else []
         return [size for size, _ in self.inputs] + [math.prod(shape) for shape in self.outputs] + margins
 
@@ -76,12 +76,12 @@ def shapes(kernel: Kernel) -> tuple[tuple[int, ...], ...]:
 
 
 class Direct:
-    """The table of a method, and what it points to: kept alive as long as the entry."""
+    """The table of a method, with everything that it points to; it lives as long as the entry."""
 
     def __init__(self, shape: Shape, options: Sequence[str], quaternions: Sequence[int], result_type: type | None) -> None:
         self.code = machine_code()
         self.shape, self.quaternions, self.result_type = shape, quaternions, result_type
-        self.options = tuple(map(sys.intern, options))  # as names of keywords are
+        self.options = tuple(map(sys.intern, options))  # interned, as names of keywords are
         self.ways: list[tuple[tuple[Any, ...], Kernel]] = []
         self.lock = threading.Lock()
         words = (
@@ -104,7 +104,7 @@ class Direct:
 
     @staticmethod
     def of(kernels: Kernels, quantity: str, options: Sequence[str], result_type: type | None) -> Direct | None:
-        """The table of a quantity of a robot, or None where there can be no direct entry."""
+        """Return the table of a quantity of a robot, or None if there can be no direct entry."""
         model = kernels.model
         quaternions = [c.q.start for c in model.mechanism.coordinates if c.parts[0].quaternion]
         if model.variables or len(quaternions) > ROWS["quaternion"][0] or not layout.has_direct_entry():
@@ -119,7 +119,7 @@ class Direct:
         return direct
 
     def entry(self, name: str, fallback: Callable, doc: str) -> Callable:
-        """The builtin in front of the ordinary method."""
+        """Return the builtin in front of the ordinary method."""
         from qddot.compile.fastcall import fast_entry
 
         names = [*self.shape.names, *(f"{option}=None" for option in self.options), "**options"]
@@ -134,7 +134,7 @@ class Direct:
         ctypes.c_int64.from_address(id(self.table) + BYTES + 8 * place).value = value
 
     def learn_call(self, kernels: Kernels, quantity: str, arguments: Sequence[Any], options: Mapping[str, Any]) -> None:
-        """Let calls with the options of this one go the direct way from now on."""
+        """Let further calls with the options of this one go directly to the kernel."""
         inputs = len(self.shape.inputs)
         named = {name: value for name, value in options.items() if name != "out"}
         chosen = dict.fromkeys(self.options) | dict(zip(self.options, arguments[inputs:])) | named
@@ -144,7 +144,7 @@ class Direct:
             self.learn(tuple(chosen.values()), kernels.kernel(quantity, DOUBLE, given))
 
     def learn(self, chosen: tuple[Any, ...], kernel: Kernel) -> None:
-        """Send these options to this kernel from now on, and to its loop over many states if it has one by now."""
+        """Enter a kernel for these options into the table, and its loop over many states if it has one by now."""
         with self.lock:
             known = next((k for k, (values, _) in enumerate(self.ways) if all(a is b for a, b in zip(values, chosen))), None)
             if known is None and len(self.ways) == ROWS["way"][0]:
@@ -160,7 +160,7 @@ class Direct:
                     self.set(WORD["kernel"], kernel.single_address)
                     self.set(WORD["most"], HUGE if is_one_by_default() else WORTH_THREADS // max(kernel.length, 1))
                     self.set(WORD["release"], max(WORTH_RELEASE // max(kernel.length, 1), 1))
-        with self.lock:  # anew: whoever sees that there is one more way sees the whole of it
+        with self.lock:  # a second time: a thread that reads the new number of ways then sees all words of the new way
             self.set(WORD["ways"], max(word_at(id(self.table) + BYTES + 8 * WORD["ways"]), number + 1))
             if kernel.watched_address and are_raised():
                 self.set(place + WAY_LOOP, kernel.watched_address)
@@ -168,7 +168,7 @@ class Direct:
 
 @cache
 def addresses() -> dict[str, int]:
-    """Addresses of the functions and types of Python and NumPy that the code needs."""
+    """Return the addresses of the functions and types of Python and NumPy that the code needs."""
     python = {"vectorcall": "PyObject_Vectorcall", "incref": "Py_IncRef", "decref": "Py_DecRef"}
     python |= {"save": "PyEval_SaveThread", "restore": "PyEval_RestoreThread"}
     found = {name: layout.function_address(symbol) for name, symbol in python.items()}
@@ -179,4 +179,5 @@ def addresses() -> dict[str, int]:
 
 @cache
 def machine_code() -> Code:
+    """Return the code of the general direct entry."""
     return load_module("\n".join(module()) + "\n", "direct", this_computer())

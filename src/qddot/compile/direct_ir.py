@@ -1,6 +1,6 @@
-"""The machine code of direct entries, as LLVM IR against the layout of CPython's and NumPy's structures (see `direct`).
+"""LLVM IR of the general direct entry, for the layout of CPython's and NumPy's structures (see `direct`).
 
-Words and rows of the table are read as they are needed; what loops count stands in memory, since speed is not decided here.
+Words and rows of the table are read when they are needed, and loop counters are in memory: speed is not decided here.
 """
 
 from __future__ import annotations
@@ -17,11 +17,14 @@ BAD_FLAGS = 1 | 2 | 8
 """NumPy's flags for division by zero, overflow and invalid operations."""
 
 TOLERANCE = f"0x{struct.pack('>d', QUATERNION_TOLERANCE).hex().upper()}"
+"""Tolerance of a quaternion's length, as a literal."""
+
 FEW = 8
-"""Fewer states are computed one after the other."""
+"""Fewer states than this are computed one after the other."""
 
 
 def module() -> Iterator[str]:
+    """Define all functions of the entry."""
     yield "declare ptr @malloc(i64)\ndeclare void @free(ptr)\ndeclare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"
     yield "declare double @llvm.sqrt.f64(double)\ndeclare double @llvm.fabs.f64(double)"
     yield from beyond()
@@ -39,7 +42,7 @@ def module() -> Iterator[str]:
 
 
 def beyond() -> Iterator[str]:
-    """`beyond(x, n, limit)`: is a magnitude, compared by its bits, as large as the limit? 8 at a time."""
+    """Define `beyond(x, n, limit)`: true if a magnitude, compared by its bits, reaches the limit; 8 numbers at a time."""
     yield "declare i64 @llvm.vector.reduce.umax.v8i64(<8 x i64>)"
     yield "define internal i1 @beyond(ptr %x, i64 %n, i64 %limit) nounwind {\nentry:\n%many = and i64 %n, -8"
     yield "%some = icmp ne i64 %many, 0\nbr i1 %some, label %wide, label %rest\nwide:"
@@ -60,6 +63,7 @@ def beyond() -> Iterator[str]:
 
 
 def not_positive() -> Iterator[str]:
+    """Define `not_positive(x, n)`: true if one of the numbers is not positive."""
     yield "define internal i1 @not_positive(ptr %x, i64 %n) nounwind {"
     yield counter("k")
     body = ["%p = getelementptr double, ptr %x, i64 %k\n%v = load double, ptr %p\n%low = fcmp ule double %v, 0.0"]
@@ -68,21 +72,17 @@ def not_positive() -> Iterator[str]:
 
 
 def data_of() -> Iterator[str]:
-    """`data_of(a, table, rank, count, size)`: the numbers of an aligned float64 array (size,), or (count, size) with contiguous
-    rows; null of anything else."""
+    """Define `data_of(a, table, rank, count, size)`: the address of the numbers of an aligned float64 array (size,), or
+    (count, size) with contiguous rows; null for anything else."""
     yield "define internal ptr @data_of(ptr %a, ptr %table, i32 %rank, i64 %count, i64 %size) nounwind {"
     yield field("%type", "%a", TYPE, "ptr") + "\n" + function("%array_type", "array_type")
     yield "%is = icmp eq ptr %type, %array_type\nbr i1 %is, label %array, label %no\narray:"
     yield field("%nd", "%a", NDIM, "i32") + "\n" + field("%descr", "%a", DESCR, "ptr") + "\n" + function("%float64", "float64")
     yield "%same = icmp eq i32 %nd, %rank\n%real = icmp eq ptr %descr, %float64\n%both = and i1 %same, %real"
     yield "br i1 %both, label %shaped, label %no\nshaped:"
-    yield (
-        field("%dims", "%a", DIMENSIONS, "ptr")
-        + "\n"
-        + field("%steps", "%a", STRIDES, "ptr")
-        + "\n"
-        + field("%data", "%a", DATA, "ptr")
-    )
+    yield field("%dims", "%a", DIMENSIONS, "ptr")
+    yield field("%steps", "%a", STRIDES, "ptr")
+    yield field("%data", "%a", DATA, "ptr")
     yield "%last_32 = sub i32 %rank, 1\n%last = zext i32 %last_32 to i64"
     yield at("%columns", "%dims", "%last", "i64") + "\n" + at("%step", "%steps", "%last", "i64") + "\n%rows = load i64, ptr %dims"
     yield "%fits = icmp eq i64 %columns, %size\n%dense = icmp eq i64 %step, 8"
@@ -93,17 +93,15 @@ def data_of() -> Iterator[str]:
 
 
 def unit() -> Iterator[str]:
-    """`unit(from, to, table)`: q with its quaternions normalised as `arrays.with_unit_quaternion` does; true where one is not of
-    length 1."""
+    """Define `unit(from, to, table)`, which copies q with its quaternions normalised as by `arrays.with_unit_quaternion`; true if
+    one has not length 1."""
     yield "define internal i1 @unit(ptr %from, ptr %to, ptr %table) nounwind {"
     yield counter("k") + "\n" + word("%q", "q") + "\n" + row("%nq", "input", "%q", 0) + "\n%bytes = mul i64 %nq, 8"
     yield "call void @llvm.memcpy.p0.p0.i64(ptr %to, ptr %from, i64 %bytes, i1 false)\n" + word("%count", "quaternions")
     body = [row("%start", "quaternion", "%k", 0)]
     for i in range(4):
-        body.append(
-            f"%at{i} = add i64 %start, {i}\n%p{i} = getelementptr double, ptr %to, i64 %at{i}\n%x{i} = load double, ptr %p{i}"
-        )
-        body.append(f"%s{i} = fmul double %x{i}, %x{i}")
+        body.append(f"%at{i} = add i64 %start, {i}\n%p{i} = getelementptr double, ptr %to, i64 %at{i}")
+        body.append(f"%x{i} = load double, ptr %p{i}\n%s{i} = fmul double %x{i}, %x{i}")
     body.append("%a = fadd double %s0, %s1\n%b = fadd double %a, %s2\n%c = fadd double %b, %s3")
     body.append("%length = call double @llvm.sqrt.f64(double %c)\n%off = fsub double %length, 1.0")
     body.append(f"%away = call double @llvm.fabs.f64(double %off)\n%wrong = fcmp ugt double %away, {TOLERANCE}")
@@ -114,8 +112,8 @@ def unit() -> Iterator[str]:
 
 
 def one_state() -> Iterator[str]:
-    """`one_state(table, kernel, arrays)`: compute a state, arrays being pointers to inputs, outputs and margins; true where
-    something is wrong."""
+    """Define `one_state(table, kernel, arrays)`, which computes one state; true if an input, an output or a margin fails its test.
+    `arrays`: pointers to inputs, outputs and margins."""
     yield "define internal i1 @one_state(ptr %table, ptr %kernel, ptr %arrays) nounwind {"
     yield counter("i", "o") + "\n" + word("%inputs", "inputs") + "\n" + word("%outputs", "outputs")
     test = [row("%size", "input", "%i", 0), row("%limit", "input", "%i", 1), at("%x", "%arrays", "%i", "ptr")]
@@ -132,47 +130,36 @@ def one_state() -> Iterator[str]:
 
 
 GIVEN = "ptr %arrays, ptr %steps, i64 %batch, i64 %count"
-"""What is known of a batch, as parameters and as arguments."""
+"""The description of a batch, as parameters and as arguments."""
 
 
 def given_output() -> Iterator[str]:
-    """`given_output(table, out, o, arrays, steps, batch, count)`: the numbers of an array that can take result o: contiguous, of
-    its shape, and apart from every input and the results before; else null."""
+    """Define `given_output(table, out, o, arrays, steps, batch, count)`: the address of the numbers of an array for result o, if it
+    is contiguous, has the shape, and shares no memory with inputs and earlier results; else null."""
     yield f"define internal ptr @given_output(ptr %table, ptr %out, i64 %o, {GIVEN}) nounwind {{"
     yield counter("d", "i", "j") + "\n" + field("%type", "%out", TYPE, "ptr") + "\n" + function("%array_type", "array_type")
-    yield "%is = icmp eq ptr %type, %array_type\nbr i1 %is, label %array, label %no\narray:\n" + field(
-        "%flags", "%out", FLAGS, "i32"
-    )
+    yield "%is = icmp eq ptr %type, %array_type\nbr i1 %is, label %array, label %no\narray:"
+    yield field("%flags", "%out", FLAGS, "i32")
     yield f"%set = and i32 %flags, {WELL_BEHAVED}\n%well = icmp eq i32 %set, {WELL_BEHAVED}"
     yield field("%descr", "%out", DESCR, "ptr") + "\n" + function("%float64", "float64") + "\n%real = icmp eq ptr %descr, %float64"
     yield field("%nd", "%out", NDIM, "i32") + "\n" + row("%rank", "output", "%o", 1) + "\n%whole = add i64 %rank, %batch"
     yield "%nd_64 = zext i32 %nd to i64\n%deep = icmp eq i64 %nd_64, %whole\n%g = and i1 %well, %real\n%h = and i1 %g, %deep"
-    yield (
-        "br i1 %h, label %shaped, label %no\nshaped:\n"
-        + field("%dims", "%out", DIMENSIONS, "ptr")
-        + "\n%rows = load i64, ptr %dims"
-    )
+    yield "br i1 %h, label %shaped, label %no\nshaped:"
+    yield field("%dims", "%out", DIMENSIONS, "ptr") + "\n%rows = load i64, ptr %dims"
     yield "%state = icmp eq i64 %batch, 0\n%many = icmp eq i64 %rows, %count\n%as_many = or i1 %state, %many"
     yield "br i1 %as_many, label %extents, label %no\nextents:"
     body = ["%there = add i64 %d, %batch", at("%extent", "%dims", "%there", "i64"), row("%first", "output", "%o", 2)]
-    body += [
-        "%wanted_at = add i64 %first_r, %d",
-        at("%wanted", "%table", "%wanted_at", "i64"),
-        "%same = icmp eq i64 %extent, %wanted",
-    ]
-    yield from counted("d", "%rank", [*body, "br i1 %same, label %agreed, label %no\nagreed:"])
+    body += ["%wanted_at = add i64 %first_r, %d", at("%wanted", "%table", "%wanted_at", "i64")]
+    body += ["%same = icmp eq i64 %extent, %wanted\nbr i1 %same, label %agreed, label %no\nagreed:"]
+    yield from counted("d", "%rank", body)
     yield field("%data", "%out", DATA, "ptr") + "\n" + row("%size", "output", "%o", 0) + "\n" + word("%inputs", "inputs")
     yield "%begin = ptrtoint ptr %data to i64\n%numbers = mul i64 %size, %count\n%bytes = mul i64 %numbers, 8"
     yield "%end = add i64 %begin, %bytes"
-    body = [
-        at("%x", "%arrays", "%i", "ptr"),
-        at("%by", "%steps", "%i", "i64"),
-        row("%wide", "input", "%i", 0),
-        "%row = mul i64 %wide, 8",
-    ]
-    body += ["%x_begin = ptrtoint ptr %x to i64\n%before_last = sub i64 %count, 1\n%to_last = mul i64 %before_last, %by"]
-    body += ["%last = add i64 %x_begin, %to_last\n%x_end = add i64 %last, %row\n%forward = icmp sge i64 %by, 0"]
-    body += ["%under = icmp sle i64 %x_end, %begin\n%over = icmp sge i64 %x_begin, %end\n%apart = or i1 %under, %over"]
+    body = [at("%x", "%arrays", "%i", "ptr"), at("%by", "%steps", "%i", "i64"), row("%wide", "input", "%i", 0)]
+    body += ["%row = mul i64 %wide, 8\n%x_begin = ptrtoint ptr %x to i64\n%before_last = sub i64 %count, 1"]
+    body += ["%to_last = mul i64 %before_last, %by\n%last = add i64 %x_begin, %to_last\n%x_end = add i64 %last, %row"]
+    body += ["%forward = icmp sge i64 %by, 0\n%under = icmp sle i64 %x_end, %begin\n%over = icmp sge i64 %x_begin, %end"]
+    body += ["%apart = or i1 %under, %over"]
     yield from counted("i", "%inputs", [*body, "%fine = and i1 %forward, %apart\nbr i1 %fine, label %clear, label %no\nclear:"])
     body = ["%other = add i64 %inputs, %j", at("%y", "%arrays", "%other", "ptr"), row("%y_size", "output", "%j", 0)]
     body += ["%y_numbers = mul i64 %y_size, %count\n%y_bytes = mul i64 %y_numbers, 8\n%y_begin = ptrtoint ptr %y to i64"]
@@ -183,8 +170,8 @@ def given_output() -> Iterator[str]:
 
 
 def given_outputs() -> Iterator[str]:
-    """`given_outputs(table, out, outs, arrays, steps, batch, count)`: true if an array, or a tuple of them, can take all results:
-    then they are in `outs`, and their numbers behind the inputs."""
+    """Define `given_outputs(table, out, outs, arrays, steps, batch, count)`: true if an array, or a tuple of arrays, can take all
+    results; then the arrays are in `outs`, and the addresses of their numbers in `arrays` after those of the inputs."""
     yield f"define internal i1 @given_outputs(ptr %table, ptr %out, ptr %outs, {GIVEN}) nounwind {{\n" + counter("o", "k")
     yield word("%inputs", "inputs") + "\n" + word("%outputs", "outputs") + "\n" + function("%tuple_type", "tuple_type")
     yield field("%type", "%out", TYPE, "ptr") + "\n%one = icmp eq i64 %outputs, 1\n%alone = alloca ptr\nstore ptr %out, ptr %alone"
@@ -194,41 +181,33 @@ def given_outputs() -> Iterator[str]:
     yield "br i1 %all, label %some, label %no\nsome:\n%from = phi ptr [ %alone, %array ], [ %items, %tuple ]"
     body = [at("%x", "%from", "%o", "ptr"), f"%room = call ptr @given_output(ptr %table, ptr %x, i64 %o, {GIVEN})"]
     body += ["%fits = icmp ne ptr %room, null\nbr i1 %fits, label %fine, label %no\nfine:\n%place = add i64 %inputs, %o"]
-    yield from counted(
-        "o", "%outputs", [*body, put("ptr %room", "%arrays", "%place", "%there"), put("ptr %x", "%outs", "%o", "%kept")]
-    )
+    body += [put("ptr %room", "%arrays", "%place", "%there"), put("ptr %x", "%outs", "%o", "%kept")]
+    yield from counted("o", "%outputs", body)
     yield function("%incref", "incref")
     yield from counted("k", "%outputs", [at("%mine", "%outs", "%k", "ptr"), "call void %incref(ptr %mine)"])
     yield "ret i1 true\nno:\nret i1 false\n}"
 
 
 def new_outputs() -> Iterator[str]:
-    """`new_outputs(table, outs, arrays, batch, count)`: new arrays with `batch` (0 or 1) leading dimensions of this count, and
-    pointers to their numbers; true if memory is short."""
+    """Define `new_outputs(table, outs, arrays, batch, count)`, which makes arrays with `batch` (0 or 1) leading dimensions of that
+    count, and stores the addresses of their numbers; true if memory is short."""
     yield "define internal i1 @new_outputs(ptr %table, ptr %outs, ptr %arrays, i64 %batch, i64 %count) nounwind {"
     yield counter("o") + "\n%shape = alloca i64, i64 4\nstore i64 %count, ptr %shape\n" + word("%inputs", "inputs")
     yield word("%outputs", "outputs") + "\n" + function("%new", "array_new") + "\n" + function("%type", "array_type")
     body = [row("%rank", "output", "%o", 1), "%whole = add i64 %rank, %batch\n%nd = trunc i64 %whole to i32"]
     for d in range(3):
-        body += [
-            row(f"%d{d}", "output", "%o", 2 + d),
-            f"%place{d} = add i64 %batch, {d}",
-            put(f"i64 %d{d}", "%shape", f"%place{d}", f"%s{d}"),
-        ]
+        body += [row(f"%d{d}", "output", "%o", 2 + d), f"%place{d} = add i64 %batch, {d}"]
+        body += [put(f"i64 %d{d}", "%shape", f"%place{d}", f"%s{d}")]
     nothing = "ptr null, ptr null, i32 0, i32 0, ptr null"
     body += [f"%made = call ptr %new(ptr %type, i32 %nd, ptr %shape, i32 {DOUBLE}, {nothing})\n%none = icmp eq ptr %made, null"]
-    body += [
-        "br i1 %none, label %failed, label %some\nsome:",
-        put("ptr %made", "%outs", "%o", "%out"),
-        field("%data", "%made", DATA, "ptr"),
-    ]
-    body += ["%at = add i64 %inputs, %o", put("ptr %data", "%arrays", "%at", "%array")]
+    body += ["br i1 %none, label %failed, label %some\nsome:", put("ptr %made", "%outs", "%o", "%out")]
+    body += [field("%data", "%made", DATA, "ptr"), "%at = add i64 %inputs, %o", put("ptr %data", "%arrays", "%at", "%array")]
     yield from counted("o", "%outputs", body)
     yield "ret i1 false\nfailed:\ncall void @drop(ptr %table, ptr %outs, i64 %o)\nret i1 true\n}"
 
 
 def drop() -> Iterator[str]:
-    """`drop(table, outs, count)`: give results back that nobody gets."""
+    """Define `drop(table, outs, count)`, which releases result arrays that are not returned."""
     yield "define internal void @drop(ptr %table, ptr %outs, i64 %count) nounwind {\n" + counter("k")
     yield function("%decref", "decref")
     yield from counted("k", "%count", [at("%x", "%outs", "%k", "ptr"), "call void %decref(ptr %x)"])
@@ -236,7 +215,7 @@ def drop() -> Iterator[str]:
 
 
 def answer() -> Iterator[str]:
-    """`answer(table, outs)`: the one result, or the tuple of several."""
+    """Define `answer(table, outs)`: the one result, or a tuple of several."""
     yield "define internal ptr @answer(ptr %table, ptr %outs) nounwind {\n" + function("%type", "result_type")
     yield "%one = icmp eq ptr %type, null\nbr i1 %one, label %single, label %several\nsingle:\n%x = load ptr, ptr %outs\nret ptr %x"
     yield "several:\n" + function("%call", "vectorcall") + "\n" + word("%outputs", "outputs")
@@ -245,14 +224,13 @@ def answer() -> Iterator[str]:
 
 
 def many_states() -> Iterator[str]:
-    """`many_states(table, kernel, loop, arrays, steps, count)`: fill the outputs state by state, or by the loop if there is one;
-    true where something is wrong. Steps of inputs, in bytes, are there; those of outputs are put behind them."""
+    """Define `many_states(table, kernel, loop, arrays, steps, count)`, which fills the outputs by the loop, or state by state
+    without one; true if a test fails. `steps` has the steps of the inputs, in bytes; those of the outputs are appended."""
     yield "define internal i1 @many_states(ptr %table, ptr %kernel, ptr %loop, ptr %arrays, ptr %steps, i64 %count) nounwind {"
-    yield (counter("o", "i", "d", "k", "j") + "\n" + word("%inputs", "inputs") + "\n" + word("%outputs", "outputs"))
+    yield counter("o", "i", "d", "k", "j") + "\n" + word("%inputs", "inputs") + "\n" + word("%outputs", "outputs")
     yield "%n = add i64 %inputs, %outputs\n%core = alloca i64\nstore i64 %n, ptr %core"
-    yield from counted(
-        "i", "%inputs", ["%ci = load i64, ptr %core", put("i64 8", "%steps", "%ci", "%i_step"), *advance("%ci", "1")]
-    )
+    body = ["%ci = load i64, ptr %core", put("i64 8", "%steps", "%ci", "%i_step"), *advance("%ci", "1")]
+    yield from counted("i", "%inputs", body)
     body = [row("%size", "output", "%o", 0), "%bytes = mul i64 %size, 8\n%place = add i64 %inputs, %o"]
     body += [put("i64 %bytes", "%steps", "%place", "%o_step"), row("%rank", "output", "%o", 1), "%co = load i64, ptr %core"]
     body += ["%left = alloca i64\nstore i64 %bytes, ptr %left", row("%first", "output", "%o", 2), "%base = add i64 %first_r, 0"]
@@ -283,12 +261,12 @@ def many_states() -> Iterator[str]:
 
 
 def advance(value: str, by: str) -> list[str]:
-    """Move on in the steps within a state."""
+    """Return IR that advances the position in the steps within a state."""
     return [f"{value}_next = add i64 {value}, {by}\nstore i64 {value}_next, ptr %core"]
 
 
 def direct() -> Iterator[str]:
-    """`PyObject *direct(PyObject *self, PyObject **args, Py_ssize_t nargs, PyObject *kwnames)`."""
+    """Define `PyObject *direct(PyObject *self, PyObject **args, Py_ssize_t nargs, PyObject *kwnames)`."""
     yield "define ptr @direct(ptr %self, ptr %args, i64 %nargs, ptr %kwnames) nounwind {"
     yield counter("c", "p", "m", "w", "v", "i", "r")
     yield f"%chosen = alloca i64, i64 4\n%arrays = alloca ptr, i64 {ARGUMENTS}"
@@ -304,18 +282,14 @@ def direct() -> Iterator[str]:
     yield from counted("p", "%extra", body)
     yield "%positional = icmp eq ptr %kwnames, null\nbr i1 %positional, label %known, label %named\nnamed:"
     yield field("%names", "%kwnames", SIZE, "i64")
-    each = [
-        row("%name", "option", "%m", 0),
-        "%is = icmp eq i64 %name, %keyword\nbr i1 %is, label %found_name, label %other\nother:",
-    ]
+    each = [row("%name", "option", "%m", 0), "%is = icmp eq i64 %name, %keyword"]
+    each += ["br i1 %is, label %found_name, label %other\nother:"]
     is_out = [word("%out_name", "out"), "%is_out = icmp eq i64 %out_name, %keyword\nbr i1 %is_out, label %given_out, label %slow"]
     body = [f"%v_at = add i64 %v, {ITEMS // 8}", at("%keyword", "%kwnames", "%v_at", "i64"), "%value_at = add i64 %nargs, %v"]
     body += [at("%value", "%args", "%value_at", "i64"), *counted("m", "%options", each), *is_out]
-    body += [
-        "given_out:\nstore i64 %value, ptr %out_room\nbr label %noted\nfound_name:",
-        put("i64 %value", "%chosen", "%m", "%v_chosen"),
-    ]
-    yield from counted("v", "%names", [*body, "br label %noted\nnoted:"])
+    body += ["given_out:\nstore i64 %value, ptr %out_room\nbr label %noted\nfound_name:"]
+    body += [put("i64 %value", "%chosen", "%m", "%v_chosen"), "br label %noted\nnoted:"]
+    yield from counted("v", "%names", body)
     yield "br label %known\nknown:"
     yield word("%ways", "ways").replace("load i64, ptr %ways_p", "load atomic i64, ptr %ways_p acquire, align 8")
     tests = []
@@ -323,12 +297,8 @@ def direct() -> Iterator[str]:
         tests += [row(f"%w{k}", "way", "%w", k), at(f"%x{k}", "%chosen", k, "i64"), f"%same{k} = icmp eq i64 %w{k}, %x{k}"]
     tests += ["%s01 = and i1 %same0, %same1\n%s23 = and i1 %same2, %same3\n%same = and i1 %s01, %s23"]
     yield from counted("w", "%ways", [*tests, "br i1 %same, label %way, label %another\nanother:"])
-    yield (
-        "br label %slow\nway:\n"
-        + row("%kernel", "way", "%w", WAY_KERNEL, "ptr")
-        + "\n"
-        + row("%loop", "way", "%w", WAY_LOOP, "ptr")
-    )
+    yield "br label %slow\nway:\n" + row("%kernel", "way", "%w", WAY_KERNEL, "ptr")
+    yield row("%loop", "way", "%w", WAY_LOOP, "ptr")
     # which arrays: all of one state, or of one batch
     yield "%first = load ptr, ptr %args\n" + field("%kind", "%first", TYPE, "ptr") + "\n" + function("%array_type", "array_type")
     yield "%is_array = icmp eq ptr %kind, %array_type\nbr i1 %is_array, label %array, label %slow\narray:"
@@ -340,18 +310,13 @@ def direct() -> Iterator[str]:
     body = [at("%a", "%args", "%i", "ptr"), row("%size", "input", "%i", 0)]
     body += ["%data = call ptr @data_of(ptr %a, ptr %table, i32 %rank, i64 %count, i64 %size)\n%odd = icmp eq ptr %data, null"]
     body += ["br i1 %odd, label %slow, label %good\ngood:", put("ptr %data", "%arrays", "%i", "%i_array")]
-    body += [
-        field("%a_steps", "%a", STRIDES, "ptr"),
-        "%a_step = load i64, ptr %a_steps",
-        put("i64 %a_step", "%steps", "%i", "%i_step"),
-    ]
+    body += [field("%a_steps", "%a", STRIDES, "ptr") + "\n%a_step = load i64, ptr %a_steps"]
+    body += [put("i64 %a_step", "%steps", "%i", "%i_step")]
     yield from counted("i", "%inputs", body)
     # small batches go by the loop only if it is there, and large ones only by it
     yield f"%small = icmp slt i64 %count, {FEW}\n%use = select i1 %small, ptr null, ptr %loop\n%no_loop = icmp eq ptr %use, null"
-    yield (
-        word("%worth", "worth_loop")
-        + "\n%large = icmp sge i64 %count, %worth\n%wait = and i1 %large, %no_loop\nbr i1 %wait, label %slow, label %quaternions"
-    )
+    yield word("%worth", "worth_loop") + "\n%large = icmp sge i64 %count, %worth"
+    yield "%wait = and i1 %large, %no_loop\nbr i1 %wait, label %slow, label %quaternions"
     # quaternions, in a copy of q
     yield "quaternions:\n" + word("%turning", "quaternions") + "\n%plain = icmp eq i64 %turning, 0\n" + word("%q", "q")
     yield "br i1 %plain, label %make, label %copy\ncopy:\n" + row("%nq", "input", "%q", 0) + "\n%q_bytes = mul i64 %nq, 8"
@@ -371,7 +336,7 @@ def direct() -> Iterator[str]:
     yield "%batch_rank = zext i32 %batch_rank_32 to i64"
     yield "%out = load ptr, ptr %out_room\n%no_out = icmp eq ptr %out, null\nbr i1 %no_out, label %new, label %use_out"
     where = "ptr %table, ptr %out, ptr %outs, ptr %arrays, ptr %steps, i64 %batch_rank, i64 %count"
-    yield "use_out:\nbr i1 %plain, label %fitting, label %refuse"  # q, not its copy, may be there
+    yield "use_out:\nbr i1 %plain, label %fitting, label %refuse"  # with a copy of q, overlap with q itself cannot be tested
     yield f"fitting:\n%all_fit = call i1 @given_outputs({where})\nbr i1 %all_fit, label %compute, label %refuse"
     yield "refuse:\ncall void @free(ptr %mine)\nbr label %slow"
     yield "new:\n%failed = call i1 @new_outputs(ptr %table, ptr %outs, ptr %arrays, i64 %batch_rank, i64 %count)"
@@ -385,9 +350,8 @@ def direct() -> Iterator[str]:
     yield "lost:\ncall void @drop(ptr %table, ptr %outs, i64 %outputs)\nbr label %slow"
     # another library's array goes to its own function, if there is one; everything else to the ordinary method
     yield "slow:\n%any = icmp ne i64 %nargs, 0\n%bare = icmp eq ptr %kwnames, null\n%look = and i1 %any, %bare"
-    yield "br i1 %look, label %looked, label %ordinary\nlooked:\n%stranger = load ptr, ptr %args\n" + field(
-        "%its", "%stranger", TYPE, "ptr"
-    )
+    yield "br i1 %look, label %looked, label %ordinary\nlooked:\n%stranger = load ptr, ptr %args"
+    yield field("%its", "%stranger", TYPE, "ptr")
     yield function("%vectorcall", "vectorcall") + "\n" + function("%guest", "guest") + "\n%is_guest = icmp eq ptr %its, %guest"
     yield "br i1 %is_guest, label %ask_guest, label %ordinary\nask_guest:\n" + function("%host", "guest_function")
     yield function("%none", "none") + "\n%reply = call ptr %vectorcall(ptr %host, ptr %args, i64 %nargs, ptr null)"

@@ -1,4 +1,4 @@
-"""The table that direct entries read (see `direct`), and how their machine code (`direct_ir`) reads it."""
+"""Layout of the table that direct entries read (see `direct`), and IR for reading it (see `direct_ir`)."""
 
 from __future__ import annotations
 
@@ -11,53 +11,55 @@ WORDS = (
 )  # fmt: skip
 WORD = {name: k for k, name in enumerate(WORDS)}
 ROWS = {"input": (6, 2), "output": (4, 5), "option": (4, 1), "quaternion": (8, 1), "way": (16, 6)}
-"""How many there can be, and words of each: size, limit; size, rank, shape; a name; where it begins; options, kernel, loop."""
+"""Largest number of rows of each kind, and words in a row: an input's size and limit; an output's size, rank and shape; an option's
+name; a quaternion's start in q; a way to compute: options, kernel and loop."""
 
 PLACE = {name: len(WORDS) + sum(n * m for n, m in list(ROWS.values())[:k]) for k, name in enumerate(ROWS)}
 TABLE = len(WORDS) + sum(n * m for n, m in ROWS.values())
 WAY_KERNEL, WAY_LOOP = 4, 5
 
 ARGUMENTS = 12
-"""Pointers that every kernel gets; those beyond its own it never sees."""
+"""Number of pointers that are passed to every kernel, which ignores those beyond its own parameters."""
 
 
 def word(name: str, which: str) -> str:
-    """Load a word of %table."""
+    """Return IR that loads a word of %table."""
     return at(name, "%table", WORD[which], "i64")
 
 
 def function(name: str, which: str) -> str:
+    """Return IR that loads a pointer from %table."""
     return at(name, "%table", WORD[which], "ptr")
 
 
 def at(name: str, base: str, index: int | str, kind: str) -> str:
+    """Return IR that loads element `index` of an array of words."""
     return f"{name}_p = getelementptr i64, ptr {base}, i64 {index}\n{name} = load {kind}, ptr {name}_p"
 
 
 def row(name: str, which: str, index: str, word: int, kind: str = "i64") -> str:
-    """Load a word of a row of %table."""
-    place, width = PLACE[which], ROWS[which][1]
-    return f"{name}_o = mul i64 {index}, {width}\n{name}_r = add i64 {name}_o, {place + word}\n" + at(
-        name, "%table", f"{name}_r", kind
-    )
+    """Return IR that loads a word of a row of %table."""
+    place = f"{name}_o = mul i64 {index}, {ROWS[which][1]}\n{name}_r = add i64 {name}_o, {PLACE[which] + word}\n"
+    return place + at(name, "%table", f"{name}_r", kind)
 
 
 def field(name: str, thing: str, offset: int, kind: str) -> str:
+    """Return IR that loads a field of a structure."""
     return f"{name}_p = getelementptr i8, ptr {thing}, i64 {offset}\n{name} = load {kind}, ptr {name}_p"
 
 
 def put(value: str, base: str, index: str, tag: str) -> str:
-    """Store a word."""
+    """Return IR that stores element `index` of an array of words."""
     return f"{tag}_to = getelementptr i64, ptr {base}, i64 {index}\nstore {value}, ptr {tag}_to"
 
 
 def counter(*names: str) -> str:
-    """Room for counters, which belongs to the head of a function."""
+    """Return IR, for the head of a function, that allocates memory for counters."""
     return "\n".join(f"%{name}_room = alloca i64" for name in names)
 
 
 def counted(name: str, count: str, body: Iterable[str]) -> Iterator[str]:
-    """The body for %<name> = 0, 1, ... below a count. Its blocks may leave."""
+    """Yield a loop around the body, for %<name> = 0, 1, ... below a count. The body may branch out of it."""
     yield f"store i64 0, ptr %{name}_room\nbr label %{name}_head\n{name}_head:\n%{name} = load i64, ptr %{name}_room"
     yield f"%{name}_left = icmp slt i64 %{name}, {count}\nbr i1 %{name}_left, label %{name}_body, label %{name}_done\n{name}_body:"
     yield from body

@@ -1,4 +1,4 @@
-"""From a quantity's name and arrays to a checked result, by one robot's kernels."""
+"""Evaluation of a robot's quantities: check the arrays, run the kernel, check the result."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ if TYPE_CHECKING:
 
 
 class Options(TypedDict, total=False):
-    """Keywords every computing method takes.
+    """Keywords that every computing method takes.
 
     out: array (or tuple of arrays, for several results) that receives the result.
     dtype: of the computation and the result, float64 (default) or float32; inputs of any real type are cast to it.
     check: False skips the tests that inputs and results are finite and that the state is not singular, and the normalisation of
-        quaternions: what is wrong then comes out as inf or nan. Arrays on a GPU are only looked at if it is `"now"` (True), which
-        waits for the device, or `"later"`: then what went wrong is raised by the next such call.
-    threads: how many share a large batch; by default QDDOT_THREADS or every core. The result does not depend on it.
-    variables: of a robot that has some (`Robot.with_variable`): name -> number or array; those left out are as described.
+        quaternions: errors then show as inf or nan. Arrays on a GPU are checked only with `"now"` (True), which waits for the
+        device, or `"later"`: then the next such call raises the error.
+    threads: number of threads that share a large batch; by default QDDOT_THREADS or every core. The result does not depend on it.
+    variables: name -> number or array, for a robot with variables (`Robot.with_variable`); those left out are as described.
     """
 
     out: Any
@@ -46,10 +46,10 @@ class Options(TypedDict, total=False):
 
 
 class Evaluator:
-    """Quantities of one robot, with inputs and results looked at. Safe to share between threads.
+    """Computes quantities of one robot, with checks of inputs and results. Safe to share between threads.
 
     Attributes:
-        kernels: its programs and machine code.
+        kernels: the robot's programs and machine code.
     """
 
     def __init__(self, model: Model) -> None:
@@ -64,6 +64,10 @@ class Evaluator:
         if self.model.variables or "variables" in options:
             inputs = with_given(self.model.variables, inputs, options.get("variables"), dtype)
         kernel = self.kernels.kernel(quantity, dtype, fixed, wrench="wrench" in inputs, runtime="parameters" in inputs)
+        return self.result(quantity, kernel, inputs, options)
+
+    def result(self, quantity: str, kernel: Kernel, inputs: Mapping[str, Any], options: Options) -> Any:
+        """Return the one result of a kernel, or a tuple of several. Raises InputError and SingularityError as a call does."""
         results, margins = self.evaluate(quantity, kernel, inputs, options)
         if margins is not None:
             raise singular(self, quantity, margins, inputs)
@@ -72,20 +76,25 @@ class Evaluator:
     def evaluate(
         self, what: str, kernel: Kernel, inputs: Mapping[str, Any], options: Options, *, watch: bool = True, unit: bool = False
     ) -> tuple[Sequence[np.ndarray], np.ndarray | None]:
-        """The outputs of a kernel, and its margins if some are not positive. Where that is usual, do not `watch` for it: the batch
-        would be computed twice. Quaternions that are `unit` as a kernel has left them keep their last bits."""
+        """Return the outputs of a kernel, and its margins if some are not positive.
+
+        Args:
+            watch: False if margins are often not positive: else such a batch is computed twice.
+            unit: True if quaternions are normalised already, by a kernel: their last bits are kept.
+        """
         threads, out = options.get("threads"), options.get("out")
         check = "check" not in options or flag("check", options["check"])
         if threads is not None:
-            thread_count(threads)  # is it a number?
+            thread_count(threads)  # raises InputError unless it is a number of threads
         arrays = [as_array(name, inputs[name], shape, kernel.dtype, check=False) for name, shape in kernel.program.inputs]
         if check and not unit and not self.is_plain:
             pairs = zip(kernel.program.inputs, arrays)
             arrays = [self.configuration("q", a, kernel.dtype) if x.name == "q" else a for x, a in pairs]
         if out is not None:
+            out = out if isinstance(out, tuple) else (out,)
             check_out(kernel, arrays, out)
-        if out is not None and kernel.has_margins:
-            out = (*out, None) if isinstance(out, tuple) else (out, None)
+            if kernel.has_margins:
+                out = (*out, None)
         try:
             results, doubtful = run(kernel, arrays, self.model.mechanism, out, threads, check, watch)
         except MemoryError as error:
@@ -105,32 +114,30 @@ class Evaluator:
 
     @cached_property
     def as_described(self) -> Evaluator:
-        """The evaluator of a robot whose variables have the numbers of its description."""
+        """The evaluator of the robot with all variables fixed to the numbers of its description."""
         return Evaluator(self.model.copy(variables=())) if self.model.variables else self
 
     @cached_property
     def is_plain(self) -> bool:
-        """True if every q is a coordinate: no quaternion to normalise."""
+        """True if q has no quaternion to normalise."""
         return self.model.mechanism.nq == self.model.mechanism.nv
 
     def configuration(self, name: str, value: Any, dtype: np.dtype = DOUBLE) -> np.ndarray:
-        """A configuration (..., nq) as a checked array, its quaternions normalised; errors call it by this name."""
+        """Return a configuration (..., nq) as a checked array, its quaternions normalised. `name`: its name in errors."""
         return check_configuration(as_array(name, value, (self.model.mechanism.nq,), dtype), self.model.mechanism)
 
 
 def run(
-    kernel: Kernel, arrays: list[np.ndarray], mechanism: Mechanism, out: Any, threads: int | None, check: bool, watch: bool
+    kernel: Kernel, arrays: list[np.ndarray], mechanism: Mechanism, out: tuple | None, threads: int | None, check: bool, watch: bool
 ) -> tuple[Sequence[np.ndarray], bool]:
-    """The outputs, and whether to doubt them; with margins, unless all of them were watched and are positive.
+    """Return the outputs, and True if they must be checked; with margins, unless all of these were watched and are positive.
 
-    The processor notes every operation that gives no number, and kernels tell it of inputs that are none. Only then are the
-    inputs looked at one by one, and the outputs doubted.
+    The processor raises a flag at every operation without a finite result, and kernels raise it for inputs that are not finite.
+    Only if it is raised are the inputs checked one by one, and the batch computed again.
     """
     doubtful = False
-    if check and out is not None:
-        rooms = [a for a in (out if isinstance(out, tuple) else (out,)) if isinstance(a, np.ndarray)]
-        if any(overlap(a, b) for a in rooms for b in arrays):
-            arrays = [a.copy() for a in arrays]  # they may be needed again
+    if check and out is not None and any(overlap(a, b) for a in out if isinstance(a, np.ndarray) for b in arrays):
+        arrays = [a.copy() for a in arrays]  # the second run needs them unchanged
     try:
         if check and not are_raised():
             raise FloatingPointError
@@ -143,36 +150,36 @@ def run(
     return results if isinstance(results, tuple) else (results,), doubtful
 
 
-def check_out(kernel: Kernel, arrays: Sequence[np.ndarray], out: Any) -> None:
-    """Refuse an output whose elements would be overwritten, left over or changed in kind; the rest is NumPy's to say."""
-    for x in out if isinstance(out, tuple) else (out,):
+def check_out(kernel: Kernel, arrays: Sequence[np.ndarray], out: tuple) -> None:
+    """Refuse output arrays of another library, with shared memory, of integers or of the wrong shape; NumPy refuses the rest."""
+    for x in out:
         if library_of(x):
             raise InputError(f"out is {described(x)}, but the inputs are NumPy arrays: give a NumPy array for each result")
-    batch, rooms = None, [a for a in (out if isinstance(out, tuple) else (out,)) if isinstance(a, np.ndarray)]
-    refuse_shared(kernel.program, rooms)
-    for room, x in zip(rooms, kernel.program.outputs):
-        if room.dtype.kind != "f":
-            raise InputError(f"out for {x.name} holds {room.dtype} elements, real floating-point numbers are needed")
+    batch, given = None, [a for a in out if isinstance(a, np.ndarray)]
+    refuse_shared(kernel.program, given)
+    for a, x in zip(given, kernel.program.outputs):
+        if a.dtype.kind != "f":
+            raise InputError(f"out for {x.name} holds {a.dtype} elements, real floating-point numbers are needed")
         if batch is None:
             try:
                 batch = kernel.batch_shape(arrays)
-            except ValueError:  # which the call will say
+            except ValueError:  # the call raises the error
                 return
-        if room.shape != (*batch, *x.shape):
-            raise InputError(f"out for {x.name} has shape {room.shape}, the result has {(*batch, *x.shape)}")
+        if a.shape != (*batch, *x.shape):
+            raise InputError(f"out for {x.name} has shape {a.shape}, the result has {(*batch, *x.shape)}")
 
 
-def refuse_shared(program: Program, rooms: Sequence[np.ndarray]) -> None:
+def refuse_shared(program: Program, out: Sequence[np.ndarray]) -> None:
     """Refuse outputs in which one number would overwrite another."""
-    for room, x in zip(rooms, program.outputs):
-        if not room.flags.c_contiguous and overlaps_itself(room):
-            raise InputError(f"out for {x.name} has strides {room.strides}: elements share memory and would be overwritten")
-    if len(rooms) > 1 and any(np.shares_memory(a, b) for a, b in combinations(rooms, 2) if np.may_share_memory(a, b)):
+    for a, x in zip(out, program.outputs):
+        if not a.flags.c_contiguous and overlaps_itself(a):
+            raise InputError(f"out for {x.name} has strides {a.strides}: elements share memory and would be overwritten")
+    if len(out) > 1 and any(np.shares_memory(a, b) for a, b in combinations(out, 2) if np.may_share_memory(a, b)):
         raise InputError("two arrays of out share memory: one result would overwrite the other")
 
 
 def overlaps_itself(a: np.ndarray) -> bool:
-    """True unless each axis steps over everything the axes with shorter steps reach: so it is for slices and transposes."""
+    """Return True unless each axis steps over all memory that the axes with shorter steps reach, as in slices and transposes."""
     reach = a.itemsize
     for stride, n in sorted((abs(stride), n) for stride, n in zip(a.strides, a.shape) if n > 1):
         if stride < reach:
@@ -182,12 +189,12 @@ def overlaps_itself(a: np.ndarray) -> bool:
 
 
 def overlap(a: np.ndarray, b: np.ndarray) -> bool:
-    """True if two arrays may share memory: two that own theirs do not."""
+    """Return True if two arrays may share memory; two that own theirs do not."""
     return a is b or ((a.base is not None or b.base is not None) and np.may_share_memory(a, b))
 
 
 def refuse_non_finite(quantity: str, names: Sequence[str], results: Sequence[np.ndarray]) -> None:
-    """No result without a number in every place."""
+    """Refuse results with elements that are not finite."""
     for name, values in zip(names, results):
         if values.size and not extent(values) < np.inf:
             index = [int(i) for i in np.argwhere(~np.isfinite(values))[0]]
@@ -195,7 +202,7 @@ def refuse_non_finite(quantity: str, names: Sequence[str], results: Sequence[np.
 
 
 def refuse_unknown(what: str, options: Mapping[str, Any], others: Sequence[str] = ()) -> None:
-    """No keyword is ignored. `others` are only named in the hint, as are the forces where they count."""
+    """Refuse keywords that are no `Options`. `others`: further names for the hint, which also has the forces if they apply."""
     for name in options:
         if name == "device":
             raise InputError(f"{what} has no option 'device': arrays are computed where they are: hand over such of a device")
@@ -207,7 +214,7 @@ def refuse_unknown(what: str, options: Mapping[str, Any], others: Sequence[str] 
 
 
 def as_dtype(dtype: Any) -> np.dtype:
-    """float64, unless float32 is asked for."""
+    """Return the type float64 (default) or float32. Raises InputError: another type."""
     if dtype is None:
         return DOUBLE
     try:

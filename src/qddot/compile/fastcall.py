@@ -1,9 +1,10 @@
-"""One state at the least cost: functions that CPython calls directly, in front of the checked path.
+"""Direct entries for one state: functions in machine code that CPython calls directly, in front of the checked methods.
 
 A call with contiguous float64 vectors of the right length and finite numbers runs the kernel at once and returns a new array.
-Anything else (a batch, a name of a frame) goes to `direct`, and from there what is unusual (a list, a NaN, a singular state) to the
-ordinary method, which does it or says why not. The code is LLVM IR against the layout of CPython's and NumPy's public structures
-(`layout`), which is verified at start-up; where it differs there is no fast path, a warning says so, and nothing else changes.
+Anything else (a batch, a frame's name) goes to `direct`, and from there unusual calls (a list, a NaN, a singular state) go to the
+ordinary method, which computes them or raises the error. The code is LLVM IR for the layout of CPython's and NumPy's public
+structures (`layout`), which is verified first; if it differs, there are no direct entries, a warning is given, and nothing else
+changes.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import numpy as np
 
 from qddot.compile import layout
 from qddot.compile.builtin import FASTCALL_KEYWORDS, NOARGS, MethodDef, builtin, holder
+from qddot.compile.direct_table import field
 from qddot.compile.layout import BYTES, DATA, DESCR, DIMENSIONS, DOUBLE, ITEMS, NDIM, STRIDES, TYPE
 from qddot.compile.llvm import Code, Computer, load_module, this_computer
 from qddot.compile.peaks import FAR_BITS, INFINITE_BITS, LARGEST, MAGNITUDE
@@ -28,25 +30,25 @@ if TYPE_CHECKING:
     from qddot.compile.direct import Direct, Shape
 
 VECTORCALL, INCREF, DECREF, ARRAY_TYPE, ARRAY_NEW, FLOAT64, KERNEL, GUEST, GUEST_FUNCTION, NONE, DIRECT = range(11)
-"""The first words of the table (see `direct`); those of a bound quantity end with the kernel, and its arrays follow."""
+"""Indices of the first words of the table (see `direct`). A bound quantity's table has those up to the kernel, then its arrays."""
 
 
 def fast_entry(name: str, table: Direct, fallback: Callable, doc: str) -> Callable:
-    """A builtin in front of the ordinary method, which takes the method's inputs and options."""
+    """Return a builtin function for a method's inputs and options, which calls the method itself where it cannot answer."""
     code = entry_code(table.shape) if table.is_plain else table.code
     return made(name, code, fallback, table.table, FASTCALL_KEYWORDS, doc, (table, code))
 
 
 @cache
 def entry_code(shape: Shape) -> Code:
-    """Shared by all methods of all robots that take and return arrays of these sizes."""
+    """Return the code for methods with arrays of these sizes, shared by all robots."""
     return load_module("\n".join(entry_module(shape)), "entry", this_computer())
 
 
 def admit(entry: Callable, kind: type, function: Callable) -> None:
-    """Let a direct entry hand calls whose first argument is of this type to a function, which returns None where it cannot answer.
+    """Let a direct entry pass calls whose first argument is of this type to a function, which returns None if it cannot answer.
 
-    Whoever made the entry keeps type and function alive as long as its ordinary method.
+    The caller keeps type and function alive as long as the entry's ordinary method.
     """
     table = id(entry.__self__[1]) + BYTES  # type: ignore[attr-defined]
     for place, address in ((GUEST_FUNCTION, id(function)), (GUEST, id(kind))):
@@ -56,7 +58,8 @@ def admit(entry: Callable, kind: type, function: Callable) -> None:
 def bound_entry(
     program: Program, single: Code, computer: Computer, fallback: Callable, arrays: Sequence[np.ndarray], result: object
 ) -> Callable | None:
-    """A builtin without arguments that runs the kernel on fixed arrays, outputs after inputs, and returns `result`."""
+    """Return a builtin without arguments that runs the kernel on fixed arrays, outputs after inputs, and returns `result`; None if
+    there are no direct entries here, or arrays are too large for one."""
     if not layout.has_direct_entry() or max(x.size for x in (*program.inputs, *program.outputs)) > LARGEST:
         return None
     margins = [x.size for x in program.margins]
@@ -68,13 +71,13 @@ def bound_entry(
 
 
 def made(name: str, code: Code, fallback: Callable, table: bytes, flags: int, doc: str, owned: Any) -> Callable:
-    """A Python function object around machine code, which reads the table."""
+    """Return a Python function around machine code that reads the table."""
     definition = MethodDef(name.encode(), code.loop, flags, doc.encode())
     return builtin(definition, holder(name)((fallback, table, definition, code, [owned])))
 
 
 def functions_and_types() -> list[int]:
-    """Addresses of what the code calls and compares with, in the order of the places above."""
+    """Return the addresses of the functions and types that the code uses, in the order of the indices above."""
     python = [layout.function_address(name) for name in ("PyObject_Vectorcall", "Py_IncRef", "Py_DecRef")]
     api = layout.array_api()
     return [*python, api[layout.ARRAY_TYPE], api[layout.ARRAY_NEW], id(np.dtype(np.float64))]
@@ -84,7 +87,7 @@ def functions_and_types() -> list[int]:
 
 
 def helpers(sizes: Sequence[int], margins: Sequence[int]) -> Iterable[str]:
-    """Tests on the numbers of vectors of these lengths, and on margins."""
+    """Define the tests on vectors of these lengths: `beyond<n>` (a magnitude is too large) and `not_positive<n>`."""
     for n in sorted({*sizes, *margins} - {0}):
         yield f"declare i1 @llvm.vector.reduce.or.v{n}i1(<{n} x i1>)"
     for n in sorted(set(sizes)):
@@ -103,12 +106,13 @@ def helpers(sizes: Sequence[int], margins: Sequence[int]) -> Iterable[str]:
 
 
 def entry_module(shape: Shape) -> Iterable[str]:
+    """Define the direct entry and its tests."""
     yield from helpers([*(size for size, _ in shape.inputs), math.prod(shape.outputs[0])], [shape.margins])
     yield from entry(shape)
 
 
 def entry(shape: Shape) -> Iterable[str]:
-    """`PyObject *entry(PyObject *self, PyObject **args, Py_ssize_t nargs, PyObject *kwnames)`."""
+    """Define `PyObject *entry(PyObject *self, PyObject **args, Py_ssize_t nargs, PyObject *kwnames)`."""
     n = len(shape.inputs)
     yield "define ptr @entry(ptr %self, ptr %args, i64 %nargs, ptr %kwnames) nounwind {"
     yield f"%right = icmp eq i64 %nargs, {n}\n%plain = icmp eq ptr %kwnames, null\n%go = and i1 %right, %plain"
@@ -128,7 +132,7 @@ def entry(shape: Shape) -> Iterable[str]:
 
 
 def bound(program: Program) -> Iterable[str]:
-    """`PyObject *entry(PyObject *self, PyObject *unused)`: the arrays stand in the table."""
+    """Define `PyObject *entry(PyObject *self, PyObject *unused)` for a bound quantity, whose arrays are in the table."""
     yield "define ptr @entry(ptr %self, ptr %unused) nounwind {\nbr label %start\nstart:"
     yield from table()
     for i in range(len(program.inputs) + len(program.outputs)):
@@ -148,22 +152,20 @@ def bound(program: Program) -> Iterable[str]:
 
 
 def table() -> Iterable[str]:
-    """%table from the second item of self, and the kernel."""
+    """Yield IR that loads %table, the second item of self, and %kernel."""
     yield f"%second = getelementptr i8, ptr %self, i64 {ITEMS + 8}\n%bytes = load ptr, ptr %second"
     yield f"%table = getelementptr i8, ptr %bytes, i64 {BYTES}"
     yield from word("%kernel", KERNEL)
 
 
 def word(name: str, place: int) -> Iterable[str]:
+    """Yield IR that loads a word of %table."""
     yield f"{name}_p = getelementptr ptr, ptr %table, i64 {place}\n{name} = load ptr, ptr {name}_p"
 
 
-def field(name: str, thing: str, offset: int, kind: str) -> str:
-    return f"{name}_p = getelementptr i8, ptr {thing}, i64 {offset}\n{name} = load {kind}, ptr {name}_p"
-
-
 def vector_argument(i: int, size: int, limit: int) -> Iterable[str]:
-    """Argument i is an aligned, contiguous float64 vector of this length with reasonable numbers, or the slow way is taken."""
+    """Yield IR that jumps to `slow` unless argument i is an aligned, contiguous float64 vector of this length with magnitudes below
+    the limit."""
     yield f"%ap{i} = getelementptr ptr, ptr %args, i64 {i}\n%a{i} = load ptr, ptr %ap{i}"
     if i == 0:
         yield from word("%array_type", ARRAY_TYPE)
@@ -173,13 +175,10 @@ def vector_argument(i: int, size: int, limit: int) -> Iterable[str]:
     yield field(f"%nd{i}", f"%a{i}", NDIM, "i32") + f"\n%flat{i} = icmp eq i32 %nd{i}, 1"
     yield field(f"%descr{i}", f"%a{i}", DESCR, "ptr") + f"\n%real{i} = icmp eq ptr %descr{i}, %float64"
     yield f"%both{i} = and i1 %flat{i}, %real{i}\nbr i1 %both{i}, label %vector{i}, label %slow\nvector{i}:"
-    yield (
-        field(f"%dims{i}", f"%a{i}", DIMENSIONS, "ptr")
-        + f"\n%len{i} = load i64, ptr %dims{i}\n%fits{i} = icmp eq i64 %len{i}, {size}"
-    )
-    yield (
-        field(f"%steps{i}", f"%a{i}", STRIDES, "ptr") + f"\n%step{i} = load i64, ptr %steps{i}\n%dense{i} = icmp eq i64 %step{i}, 8"
-    )
+    yield field(f"%dims{i}", f"%a{i}", DIMENSIONS, "ptr")
+    yield f"%len{i} = load i64, ptr %dims{i}\n%fits{i} = icmp eq i64 %len{i}, {size}"
+    yield field(f"%steps{i}", f"%a{i}", STRIDES, "ptr")
+    yield f"%step{i} = load i64, ptr %steps{i}\n%dense{i} = icmp eq i64 %step{i}, 8"
     yield field(f"%data{i}", f"%a{i}", DATA, "ptr") + f"\n%place{i} = ptrtoint ptr %data{i} to i64\n%odd{i} = and i64 %place{i}, 7"
     yield f"%even{i} = icmp eq i64 %odd{i}, 0\n%f{i} = and i1 %fits{i}, %dense{i}\n%g{i} = and i1 %f{i}, %even{i}"
     yield f"br i1 %g{i}, label %numbers{i}, label %slow\nnumbers{i}:"
@@ -187,7 +186,7 @@ def vector_argument(i: int, size: int, limit: int) -> Iterable[str]:
 
 
 def new_output(shape: Sequence[int]) -> Iterable[str]:
-    """%out, a new array, and %room, its memory."""
+    """Yield IR for %out, a new array, and %room, its memory."""
     yield f"%shape = alloca i64, i64 {max(len(shape), 1)}"
     for d, size in enumerate(shape):
         yield f"%shape{d} = getelementptr i64, ptr %shape, i64 {d}\nstore i64 {size}, ptr %shape{d}"
@@ -199,7 +198,7 @@ def new_output(shape: Sequence[int]) -> Iterable[str]:
 
 
 def run(shape: Shape, inputs: Sequence[str], room: str) -> Iterable[str]:
-    """Call the kernel; a result that is not finite, or a margin that is not positive, goes to `bad`."""
+    """Yield a call of the kernel, and a jump to `bad` if a result is not finite or a margin not positive."""
     rooms, size, margins = [room], math.prod(shape.outputs[0]), shape.margins
     if margins:
         yield f"%margins = alloca double, i64 {margins}"
@@ -211,7 +210,7 @@ def run(shape: Shape, inputs: Sequence[str], room: str) -> Iterable[str]:
 
 
 def fallback(args: str, nargs: str, kwnames: str, label: str) -> Iterable[str]:
-    """The ordinary method, with the same arguments."""
+    """Yield a call of the ordinary method with the same arguments."""
     yield f"{label}:\n%first = getelementptr i8, ptr %self, i64 {ITEMS}\n%method = load ptr, ptr %first"
     yield f"%slow_second = getelementptr i8, ptr %self, i64 {ITEMS + 8}\n%slow_bytes = load ptr, ptr %slow_second"
     yield f"%slow_table = getelementptr i8, ptr %slow_bytes, i64 {BYTES}\n%vectorcall = load ptr, ptr %slow_table"

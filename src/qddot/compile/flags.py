@@ -1,7 +1,7 @@
-"""NumPy's handling of the processor's flags while a kernel runs.
+"""NumPy's handling of the processor's floating-point flags while a kernel runs.
 
-`np.errstate` would do, but to make, enter and leave one takes a microsecond. NumPy keeps its settings in a context variable, so a
-context in which they were made once can be entered again and again, in a tenth of that.
+To make, enter and leave an `np.errstate` takes a microsecond. NumPy keeps its settings in a context variable, so a context with
+these settings can be entered again and again, in a tenth of that time.
 """
 
 from __future__ import annotations
@@ -15,15 +15,16 @@ import numpy as np
 
 
 class Flags:
-    """Calls under fixed settings, as of `np.seterr`. A context has one user at a time, so there are as many as calls at a time."""
+    """Calls functions under fixed settings of `np.seterr`. A context has one user at a time: calls at the same time use several."""
 
     def __init__(self, **settings: Any) -> None:
         self.settings = settings
         self.free: list[Context] = []
 
     def run(self, function: Callable, *arguments: Any, **options: Any) -> Any:
+        """Call a function under the settings."""
         try:
-            context = self.free.pop()  # a list's methods are atomic: threads may share it
+            context = self.free.pop()  # a list's methods are atomic, so threads may share the list
         except IndexError:
             context = Context()
             context.run(lambda: np.seterr(**self.settings))
@@ -39,7 +40,7 @@ IGNORING = Flags(all="ignore")
 
 @cache
 def are_raised() -> bool:
-    """True if NumPy hears of the flags. Where it does not, as under valgrind, inputs and results must be looked at."""
+    """Return True if NumPy sees the flags. Where it does not, as under valgrind, all inputs and results are checked."""
     try:
         RAISING.run(np.divide, np.zeros(1), np.zeros(1))
     except FloatingPointError:

@@ -1,4 +1,4 @@
-"""Values that a user gives for the variables of a robot, as one array: a row of numbers for each state."""
+"""Values that a user gives for the variables of a robot, packed into one array: a row of numbers for each state."""
 
 from __future__ import annotations
 
@@ -13,9 +13,15 @@ from qddot.model.variables import Variable
 
 
 def packed(variables: Sequence[Variable], given: Any, dtype: np.dtype) -> np.ndarray:
-    """An array (..., k): all numbers in the order of the variables; what is not given is as described. `given`: name -> (...) for
-    one number, (..., size) for several; or the array itself; or None. Raises UnknownNameError: no such variable; InputError: not
-    real, finite numbers, or shapes that do not fit."""
+    """Return an array (..., k) with all numbers in the order of the variables; those not given are as described.
+
+    Args:
+        given: name -> (...) for one number, (..., size) for several; or the array itself; or None.
+
+    Raises:
+        UnknownNameError: no such variable.
+        InputError: not real, finite numbers, or shapes that do not fit each other.
+    """
     known_names(variables, given)
     if given is not None and not isinstance(given, Mapping):
         return as_array("variables", given, (sum(x.size for x in variables),), dtype)
@@ -29,6 +35,7 @@ def packed(variables: Sequence[Variable], given: Any, dtype: np.dtype) -> np.nda
 
 
 def part(variable: Variable, given: Any, dtype: np.dtype) -> np.ndarray:
+    """Return the numbers of one variable (..., size)."""
     if given is None:
         return np.array(variable.default, dtype)
     if variable.size > 1:
@@ -37,7 +44,7 @@ def part(variable: Variable, given: Any, dtype: np.dtype) -> np.ndarray:
 
 
 def known_names(variables: Sequence[Variable], given: Any) -> None:
-    """Refuse what is no variable of the robot."""
+    """Refuse names that are no variable of the robot."""
     if given is not None and not variables:
         raise InputError(
             "this robot has no variables: choose some with robot.with_variable('payload', ...), which gives another robot"
@@ -48,7 +55,7 @@ def known_names(variables: Sequence[Variable], given: Any) -> None:
 
 
 def with_given(variables: Sequence[Variable], inputs: Mapping[str, Any], given: Any, dtype: np.dtype) -> Mapping[str, Any]:
-    """The inputs of a quantity and, where the robot has variables, their numbers."""
+    """Return the inputs of a quantity and, if the robot has variables, their numbers."""
     known_names(variables, given)
     if not variables or (given is None and "variables" in inputs):
         return inputs

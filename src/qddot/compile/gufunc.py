@@ -1,4 +1,4 @@
-"""A compiled loop as a real NumPy generalised ufunc, from pure Python: broadcasting, `out=` and overlap handling are NumPy's own.
+"""Make a NumPy generalised ufunc of a compiled loop, in pure Python: broadcasting, `out=` and overlap handling are NumPy's own.
 
 NumPy exports its C API as tables of function pointers for extension modules (`layout`); the one that makes gufuncs is
 `PyUFunc_FromFuncAndDataAndSignature`.
@@ -18,7 +18,7 @@ immortal: list[object] = []
 
 
 def signature(program: Program) -> str:
-    """`(9),(9)->(9,9)`."""
+    """Return the gufunc's signature, such as `(9),(9)->(9,9)`."""
     core = lambda parts: ",".join(f"({','.join(map(str, p.shape))})" for p in parts)  # noqa: E731
     return f"{core(program.inputs)}->{core(program.outputs)}"
 
@@ -26,20 +26,9 @@ def signature(program: Program) -> str:
 def make_gufunc(program: Program, loop: int, single: int, dtype: np.dtype, owner: object) -> np.ufunc:
     """The gufunc that runs the code at `loop`, which gets the address `single`; `owner` of both lives as long as it does."""
     c = ctypes
-    prototype = c.PYFUNCTYPE(
-        c.py_object,
-        c.c_void_p,
-        c.c_void_p,
-        c.c_char_p,
-        c.c_int,
-        c.c_int,
-        c.c_int,
-        c.c_int,
-        c.c_char_p,
-        c.c_char_p,
-        c.c_int,
-        c.c_char_p,
-    )
+    pointer, number, chars = c.c_void_p, c.c_int, c.c_char_p
+    counts = (number, number, number, number)
+    prototype = c.PYFUNCTYPE(c.py_object, pointer, pointer, chars, *counts, chars, chars, number, chars)
     n_in, n_out = len(program.inputs), len(program.outputs)
     loops, data = (c.c_void_p * 1)(loop), (c.c_void_p * 1)(single)
     types = c.create_string_buffer(bytes([dtype.num]) * (n_in + n_out), n_in + n_out)
@@ -52,6 +41,6 @@ def make_gufunc(program: Program, loop: int, single: int, dtype: np.dtype, owner
     if layout.has_owner_field(ufunc, name_at, c.addressof(types)):  # released with the ufunc
         c.pythonapi.Py_IncRef(c.py_object(keep))
         c.c_void_p.from_address(id(ufunc) + layout.UFUNC_OWNED).value = id(keep)
-    else:  # not the layout we know: never free it
+    else:  # an unknown layout: never freed
         immortal.append(keep)
     return ufunc

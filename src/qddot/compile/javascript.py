@@ -1,7 +1,7 @@
-"""A program as a JavaScript function: `function mass_matrix(q, M)`, which fills its last arrays.
+"""Write a program as a JavaScript function such as `function mass_matrix(q, M)`, which fills its last arrays.
 
-Written as C is, statement by statement (see `c_source`), so a browser rounds as the graph says; sine and cosine are its own, as C's
-are those of its library.
+The statements are those of C (see `c_source`), so a browser rounds as the graph says; sine and cosine are the browser's own, as
+those of C are the library's.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from qddot.graph.program import Program
 
 
 class JavaScript:
-    """Printer of JavaScript, where it differs from C: it has one kind of number, and its functions stand in `Math`."""
+    """The `Language` of JavaScript: it has one kind of number, and its functions are in `Math`."""
 
     def literal(self, x: float) -> str:
         if math.isfinite(x):
@@ -50,7 +50,7 @@ class JavaScript:
 
 
 def javascript_function(program: Program, name: str, prefix: str = "") -> Iterator[str]:
-    """The lines of the function, `prefix` before its head; before it, the parts of a long one."""
+    """Yield the lines of the function, with `prefix` before its head, after those of its parts if it is long."""
     parts, lines = straight_line(program, name, JavaScript())
     arrays = ", ".join(x.name for x in (*program.inputs, *program.shown))
     yield from (*parts, *braced(f"{prefix}function {name}({arrays})", lines))
@@ -59,7 +59,7 @@ def javascript_function(program: Program, name: str, prefix: str = "") -> Iterat
 def export_js(
     evaluator: Evaluator, path: str | Path, quantities: Quantities, options: Mapping[str, Any], about: Callable[[str], str]
 ) -> Path:
-    """Write a module and return its path; `about` gives one sentence on a quantity.
+    """Write a module and return its path; `about` is a function that returns one sentence on a quantity.
 
     Raises:
         UnknownNameError, InputError: as `Robot.export_js`.
@@ -68,11 +68,9 @@ def export_js(
     path = file_path("path", path)
     if path.suffix not in (".js", ".mjs"):
         raise InputError(f"{path.name!r} ends in {path.suffix!r}: a JavaScript module is written to .mjs or .js")
-    functions = plan(evaluator, "", requests(quantities), options, np.dtype(float))
-    mechanism = evaluator.model.mechanism
-    lines = [*comment(introduction(evaluator.model)), ""]
-    for f in functions:
-        lines += comment(description(f, list(mechanism.frames), about))
+    lines, frames = [*comment(introduction(evaluator.model)), ""], list(evaluator.model.mechanism.frames)
+    for f in plan(evaluator, "", requests(quantities), options, np.dtype(float)):
+        lines += comment(description(f, frames, about))
         lines += javascript_function(f.program, f.name, "export ")
     write_whole(path, "\n".join(lines).encode("ascii"))
     return path

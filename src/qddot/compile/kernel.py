@@ -1,4 +1,4 @@
-"""A compiled quantity of one robot: a program, and the NumPy gufuncs that run it."""
+"""A compiled program, and the NumPy gufuncs that run it."""
 
 from __future__ import annotations
 
@@ -19,34 +19,34 @@ from qddot.compile.threads import SMALLEST, run_sliced, run_tiled, thread_count
 from qddot.graph.program import Output, Program
 
 BATCH = 16
-"""From this many states on, the code for many at a time is worth compiling."""
+"""Number of states from which on code for several states at a time is worth compiling."""
 
 WORTH_THREADS = 5_000_000
-"""From this many operations on, a batch is worth sharing: about 0.2 ms on one core."""
+"""Number of operations from which on a batch is shared between threads: about 0.2 ms on one core."""
 
 WIDE = 1 << 10
-"""Bytes of a state's results from which on it matters whether they go through the caches: a fifth of the time of a large matrix."""
+"""Bytes of a state's results from which on bypassing the caches pays: it saves a fifth of the time of a large matrix."""
 
 
 class Kernel:
-    """Arrays with any leading shape in, arrays out.
+    """A compiled program: a function of arrays with any leading dimensions.
 
-    Code for one state is compiled at once, code for W states at a time when a batch first asks for it. Both give the same bits.
+    Code for one state is compiled at once, code for W states at a time for the first batch. Both give the same bits.
 
     Attributes:
-        program: what was traced.
-        dtype: of the computation and the result.
-        shown: the outputs but for margins.
+        program: the traced program.
+        dtype: type of the computation and the result.
+        shown: the outputs without margins.
     """
 
     def __init__(self, program: Program, dtype: np.dtype) -> None:
         self.program, self.dtype = program, dtype
         self.has_margins = program.outputs[-1].name == "margins"
-        self.shown = program.outputs[:-1] if self.has_margins else program.outputs
+        self.shown = program.shown
         self.length = len(program.nodes)
         shapes = {x.shape for x in program.inputs}
-        self.size = math.prod(shapes.pop()) if len(shapes) == 1 else 0  # of every input, if they are alike
-        self.is_empty = any(0 in x.shape for x in (*program.inputs, *program.outputs))  # NumPy's signatures cannot say that
+        self.size = math.prod(shapes.pop()) if len(shapes) == 1 else 0  # the size of every input, if all have one shape
+        self.is_empty = any(0 in x.shape for x in (*program.inputs, *program.outputs))  # a gufunc's signature has no size 0
         self._lock = threading.Lock()
         if not self.is_empty:
             self._computer = this_computer()
@@ -54,12 +54,12 @@ class Kernel:
             self.single = make_gufunc(program, self._single.loop, self._single.kernel, dtype, self._single)
 
     def __reduce__(self) -> tuple:
-        """Pickled as its program, to be compiled again."""
+        """Pickle the program only, to be compiled again."""
         return Kernel, (self.program, self.dtype)
 
     @cached_property
     def ufunc(self) -> np.ufunc:
-        """The NumPy gufunc for batches of any size; bad inputs only raise NumPy's flag for invalid values."""
+        """The NumPy gufunc for batches of any size; inputs that are not finite raise only NumPy's flag for invalid values."""
         with self._lock:
             if "ufunc" not in self.__dict__:
                 self._wide = code = compile_program(self.program, wide_lanes(self.dtype, self._computer), self._computer)
@@ -68,7 +68,7 @@ class Kernel:
 
     @cached_property
     def watched(self) -> np.ufunc:
-        """Entry without margins: one that is not positive raises that flag, too."""
+        """The gufunc without the output of margins: a margin that is not positive raises that flag too."""
         if not self.has_margins:
             return self.ufunc
         with self._lock:
@@ -81,14 +81,14 @@ class Kernel:
             return self.__dict__["watched"]
 
     def loop(self) -> tuple[int, int]:
-        """Addresses of the loop over states, `void loop(char **args, intptr_t *dimensions, intptr_t *steps, void *single)` as of
-        NumPy's gufuncs, and of what to hand it as `single`. They hold as long as the kernel lives."""
+        """Return the addresses of the loop over states and of its argument `single`, valid as long as the kernel lives:
+        `void loop(char **args, intptr_t *dimensions, intptr_t *steps, void *single)`, as NumPy's gufuncs call it."""
         _ = self.ufunc
         return self._wide.loop, self._single.kernel
 
     @property
     def one_by_one(self) -> tuple[int, int]:
-        """The loop that takes state after state in their order, and what to hand it as `single` (see `loop`)."""
+        """Addresses of the loop that takes states one by one, in order, and of its argument `single` (see `loop`)."""
         return self._single.loop, self._single.kernel
 
     @property
@@ -98,21 +98,21 @@ class Kernel:
 
     @property
     def watched_address(self) -> int:
-        """Address of the loop without margins, if there is one already, else 0."""
+        """Address of the loop without the output of margins if it is compiled already, else 0."""
         code: Code | None = self.__dict__.get("_watched" if self.has_margins else "_wide")
         return code.loop if code else 0
 
     def bound(self, fallback: Callable, arrays: Sequence[np.ndarray], result: object) -> Callable | None:
-        """Bind the kernel to fixed arrays."""
+        """Return a function that runs the kernel on fixed arrays; None if there is no such function here."""
         return None if self.is_empty else bound_entry(self.program, self._single, self._computer, fallback, arrays, result)
 
     def __call__(self, *arrays: np.ndarray, out=None, threads: int | None = 1):
-        """Evaluate; `out` is an array, or a tuple of arrays for several outputs. Large batches are shared between threads."""
+        """Return the outputs; `out` is an array, or a tuple of arrays for several. Large batches are shared between threads."""
         return self.run(arrays, out, threads)
 
     def run(self, arrays: Sequence[np.ndarray], out: Any, threads: int | None, *, watch: bool = False):
-        """Run a batch; with None the number of threads is the usual one. To `watch` margins is to leave them out of large
-        batches."""
+        """Run a batch. `threads`: None for the usual number. `watch`: large batches raise the flag for margins that are not
+        positive, instead of returning margins."""
         if self.is_empty:
             return self._empty(arrays, out)
         states = self.states(arrays)
@@ -125,42 +125,43 @@ class Kernel:
         return ufunc(*arrays) if out is None else ufunc(*arrays, out=out)
 
     def states(self, arrays: Sequence[np.ndarray]) -> int:
-        """How many there are."""
+        """Return the number of states in a batch."""
         if self.size and len({a.shape for a in arrays}) == 1:  # the usual case
             return arrays[0].size // self.size
         return math.prod(self.batch_shape(arrays))
 
     def batch_shape(self, arrays: Sequence[np.ndarray]) -> tuple[int, ...]:
+        """Return the leading dimensions of the results. Raises ValueError: those of the arrays do not fit each other."""
         shapes = {a.shape[: a.ndim - len(x.shape)] for a, x in zip(arrays, self.program.inputs)}
         return shapes.pop() if len(shapes) == 1 else np.broadcast_shapes(*shapes)
 
     def _threaded(self, ufunc: np.ufunc, outputs: Sequence[Output], arrays: Sequence[np.ndarray], out, threads: int):
-        """Run in threads, with outputs made here so that each fills its part; overlapping or odd ones are left to NumPy."""
+        """Run in threads, each of which fills its part of the outputs; overlapping or unusual ones are left to NumPy."""
         batch = self.batch_shape(arrays)
         given = [None] * len(outputs) if out is None else list(out) if isinstance(out, tuple) else [out]
         if len(given) != len(outputs) or any(not isinstance(a, np.ndarray | None) for a in given):
-            return ufunc(*arrays, out=out)  # which says what is wrong with it
-        rooms = [np.empty((*batch, *x.shape), self.dtype) if a is None else a for a, x in zip(given, outputs)]
-        fits = all(a.shape == (*batch, *x.shape) and a.dtype == self.dtype for a, x in zip(rooms, outputs))
+            return ufunc(*arrays, out=out)  # raises the error
+        results = [np.empty((*batch, *x.shape), self.dtype) if a is None else a for a, x in zip(given, outputs)]
+        fits = all(a.shape == (*batch, *x.shape) and a.dtype == self.dtype for a, x in zip(results, outputs))
         if not fits or any(np.may_share_memory(a, b) for a in given if a is not None for b in arrays):
             return ufunc(*arrays, out=tuple(given))
         ranks, out_ranks = ([len(x.shape) for x in part] for part in (self.program.inputs, outputs))
         loop = self._wide.loop if ufunc is self.__dict__.get("ufunc") else self.watched_address
         size = sum(x.size for x in outputs) * self.dtype.itemsize
-        together = SMALLEST + (LARGE // size if size >= WIDE else 0)  # so many bypass the caches
-        if not run_tiled(loop, self.single_address, (*arrays, *rooms), (*ranks, *out_ranks), batch, threads, together):
-            run_sliced(ufunc, arrays, ranks, tuple(rooms), out_ranks, threads)
-        return rooms[0] if len(rooms) == 1 else tuple(rooms)
+        together = SMALLEST + (LARGE // size if size >= WIDE else 0)  # enough states for results to bypass the caches
+        if not run_tiled(loop, self.single_address, (*arrays, *results), (*ranks, *out_ranks), batch, threads, together):
+            run_sliced(ufunc, arrays, ranks, tuple(results), out_ranks, threads)
+        return results[0] if len(results) == 1 else tuple(results)
 
     def _empty(self, arrays: Sequence[np.ndarray], out):
-        """A robot without joints: what does not depend on q is constant, the rest is empty."""
+        """Return the results for a robot without joints: constants, and empty arrays."""
         batch, results = self.batch_shape(arrays), []
         for output in self.program.outputs:
             constant = np.array([float(v) for v in output.values], self.dtype).reshape(output.shape)
             results.append(np.broadcast_to(constant, (*batch, *output.shape)).copy())
         if out is None:
             return results[0] if len(results) == 1 else tuple(results)
-        for room, values in zip(out if isinstance(out, tuple) else (out,), results):
-            if room is not None:
-                room[...] = values
+        for a, values in zip(out if isinstance(out, tuple) else (out,), results):
+            if a is not None:
+                a[...] = values
         return out

@@ -1,8 +1,8 @@
-"""A program as straight-line LLVM IR over W states at once: `void kernel(ptr in..., ptr out...)`.
+"""Write a program as straight-line LLVM IR over W states at once: `void kernel(ptr in..., ptr out...)`.
 
-Inputs and outputs are contiguous; element k of all W states stands in one vector. For W > 1 there is one output, `results`, with
-each distinct value once (see `results`). The emitter itself decides where a product and
-a sum become one fused multiply-add, and no flag lets LLVM reassociate or contract, so every W computes the same bits.
+Inputs and outputs are contiguous; element k of all W states is one vector. For W > 1 there is one output, `results`, with each
+distinct value once (see `results`). The emitter itself decides where a product and a sum become one fused multiply-add, and no flag
+lets LLVM reassociate or contract, so every W computes the same bits.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from qddot.model.scalar import Scalar
 
 WHOLE = 1_000
 PART = 300
-"""A kernel longer than WHOLE instructions is cut into functions of PART: LLVM then neither works longer for each than for a short
-one, nor keeps many more values alive than registers hold."""
+"""A kernel longer than WHOLE instructions is cut into functions of PART: the time of LLVM is then linear in the length, and it does
+not keep many more values alive than there are registers."""
 
 SHORT = 1_300
-"""A kernel of at most so many nodes stands in the loop over states itself."""
+"""Most nodes of a kernel that is part of the loop over states itself, instead of a function."""
 
 REGISTERS, FEW_REGISTERS = 26, 13
-"""So many values a kernel for many states keeps in registers, of 32 or, with AVX2, 16: the others are for constants and results."""
+"""Values that a kernel for many states keeps in registers, of 32 or, with AVX2, 16: the rest is for constants and results."""
 
 LEAVES = TRIG | {"var"}
 BINARY = {"+": "fadd", "-": "fsub", "*": "fmul", "/": "fdiv"}
@@ -42,10 +42,10 @@ def kernel_name(lanes: Lanes) -> str:
 
 
 def define_kernel(program: Program, lanes: Lanes) -> Iterable[str]:
-    """The function, external so that its address can be asked for. A long one calls its parts in turn.
+    """Define the kernel, an external function, so that its address can be found. A long one calls its parts in turn.
 
-    Of many states the sines and cosines are the loop's work: it has other things to do while they are under way. At %rows it says
-    where the next states are, and where results will go.
+    For many states, sines and cosines are computed by the loop, which overlaps them with other work. %rows has the addresses of the
+    next states, and of the results, for prefetching.
     """
     inputs, emit, single = [f"%in{i}" for i in range(len(program.inputs))], Emitter(program, lanes), lanes.width == 1
     names = [*inputs, *([f"%out{i}" for i in range(len(program.outputs))] if single else ["%results", "%trig", "%rows"])]
@@ -77,18 +77,18 @@ def define_kernel(program: Program, lanes: Lanes) -> Iterable[str]:
 
 
 class Emitter:
-    """Instructions for nodes. Inputs, sines and cosines are leaves: they stand in memory, and are loaded where they are needed.
-    Only where an angle itself depends on sines, as in a step of an integrator, its own are taken on the way.
+    """Writes the instructions for nodes. Inputs, sines and cosines are leaves: they are in memory, and are loaded where they are
+    needed. But if an angle itself depends on sines, as in a step of an integrator, its sine and cosine are computed on the way.
 
     Attributes:
-        places: for each node that is a result, the pointers and elements to which it goes.
-        fused: products that are only used in one sum, and become part of it.
+        places: for each node that is a result, the pointers and elements to which it is written.
+        fused: products that are used in one sum only, and become part of it.
         given: names of input elements that are in registers, by (input, element); the others are loaded from memory.
-        angles: each angle of which a sine or cosine is taken beforehand, numbered; `turned` are those that are (input, element).
+        angles: the angles whose sine or cosine is computed beforehand, numbered; `turned`: those that are inputs (input, element).
         late: the other angles, numbered.
         parts: what is kept as instructions, cut into functions; `carried` is read from memory by another, or by the same once more.
         here: the nodes whose values the present function already has; `passed` the late angles it has taken sine and cosine of.
-        names: of values that were loaded again.
+        names: new names of values that are loaded again.
         afterwards: other lines that follow a node.
     """
 
@@ -116,7 +116,7 @@ class Emitter:
 
     @cached_property
     def kept(self) -> list[Expr]:
-        """The nodes that are instructions, as the algorithm made them; of many, see `sequence`."""
+        """The nodes that are instructions, in the order of their making; if there are many, in that of `sequence`."""
         fused, is_leaf = self.fused, self.is_leaf
         kept = [x for x in self.program.nodes if x not in fused and (x.op not in LEAVES or not is_leaf(x))]
         kept.sort(key=attrgetter("number"))
@@ -128,7 +128,7 @@ class Emitter:
         return [self.kept[k : k + length] for k in range(0, len(self.kept), length)] or [[]]
 
     def enter(self) -> None:
-        """Another function begins: it has no values yet."""
+        """Begin another function, which has no values yet."""
         self.here.clear()
         self.names.clear()
         self.passed.clear()
@@ -137,28 +137,28 @@ class Emitter:
         return node.op == "var" or (node.op in TRIG and node.args[0] not in self.late)
 
     def late_rooms(self) -> Iterable[str]:
-        """Memory for an angle on its way, and for the sine and cosine of each late one."""
+        """Yield memory for one late angle, and for the sine and cosine of each."""
         if self.late:
             size = self.trig.loop_lanes.width * self.lanes.bits // 8
             yield f"%late = alloca i8, i64 {size}, align 64\n%late_trig = alloca i8, i64 {2 * size * len(self.late)}, align 64"
             yield f"call void @llvm.memset.p0.i64(ptr %late, i8 0, i64 {size}, i1 false)"
 
     def trig_sizes(self) -> dict[str, int]:
-        """Bytes for the angles, and for their sines and cosines."""
+        """Return the bytes for the angles, and for their sines and cosines."""
         return {"angles": self.trig.bytes, "trig": 2 * self.trig.bytes}
 
     @property
     def trig_numbers(self) -> int:
-        """How many numbers of these lanes the sines and cosines take."""
+        """The size of sines and cosines, in numbers of these lanes."""
         return 2 * self.trig.bytes * 8 // (self.lanes.width * self.lanes.bits)
 
     @property
     def carry_size(self) -> int:
-        """Bytes that the parts hand on."""
+        """The bytes of all carried values."""
         return (1 + max(self.carried.values(), default=-1)) * self.lanes.width * self.lanes.bits // 8
 
     def operands(self, node: Expr) -> list[Expr]:
-        """The nodes an instruction reads: through a fused product, its factors."""
+        """Return the nodes that an instruction reads; for a fused product, its factors."""
         found, fused = [], self.fused
         for a in node.args:
             if a.__class__ is Expr:
@@ -167,21 +167,22 @@ class Emitter:
 
     @cached_property
     def carried(self) -> dict[Expr, int]:
-        """Values that wait in memory, each with its place there. After the last part that reads one its place is another's, so that
-        they need as little of the nearest cache as can be."""
-        departed = [{x for values in part.values() for x in values} for part in self.departed]
+        """Values that are kept in memory, each with its place there. After the last part that reads a value its place is used
+        again, so that they take little of the nearest cache."""
+        departed = [[x for values in part.values() for x in values] for part in self.departed]
         return shared_places(self.parts, self.operands, departed, self.places) if len(departed) > 1 or departed[0] else {}
 
     @cached_property
     def departed(self) -> list[dict[Expr, list[Expr]]]:
-        """For each part, and nodes in it, the values that leave the registers after them and will be loaded again."""
+        """For each part, and nodes in it, the values that leave the registers after the node and are loaded again later."""
         if self.lanes.width == 1:
             return [{} for _ in self.parts]
         registers = FEW_REGISTERS if self.lanes.width * self.lanes.bits == 256 else REGISTERS
         return [departures(part, self.operands, registers) for part in self.parts]
 
     def angles_first(self) -> Iterable[str]:
-        """Sines and cosines of all angles, in %trig: a call keeps no vector register, so nothing should be in one."""
+        """Yield the call that computes sines and cosines of all angles, in %trig. It comes first, since a call preserves no vector
+        register."""
         if not self.angles:
             return
         place = "%angles"
@@ -194,7 +195,7 @@ class Emitter:
         yield f"call void {sincos.name(self.trig.loop_lanes)}(ptr {place}, ptr %trig, i64 {self.trig.vectors})"
 
     def store_angles(self) -> Iterable[str]:
-        """All angles side by side in %angles; what follows the last one is zero."""
+        """Yield IR that stores all angles side by side in %angles; the rest of the last vector is zero."""
         V, align = self.lanes.number, self.lanes.bits // 8
         if self.lanes.width == 1:
             yield f"call void @llvm.memset.p0.i64(ptr %angles, i8 0, i64 {self.trig.bytes}, i1 false)"
@@ -207,9 +208,9 @@ class Emitter:
             yield f"store {V} {self.value(angle)}, ptr %angle{k}, align {align}"
 
     def part(self, k: int) -> Iterable[str]:
-        """The body of a function: the whole kernel, or one of its parts."""
+        """Yield the body of a function: the whole kernel, or one of its parts."""
         if k == 0:
-            if self.lanes.width == 1:  # for many states the loop knows them
+            if self.lanes.width == 1:  # for many states the loop writes the constants
                 for i, output in enumerate(self.program.outputs):
                     yield from constants(output, f"%out{i}", self.lanes)
             for node in self.places:
@@ -231,30 +232,31 @@ class Emitter:
                 self.names[x] = f"{self.value(x)}_"
 
     def ask_for_rows(self) -> None:
-        """Let the lines of the next states, and those that results will go to, be asked for on the way."""
+        """Prefetch, between the instructions, the cache lines of the next states, and those of the results."""
         pointers, n_in = [f"%next{i}" for i in range(self.asked)], len(self.program.inputs)
         rows = prefetch.inputs(pointers, self.program, self.lanes) + prefetch.results(pointers[n_in:], self.program, self.lanes)
         self.afterwards = prefetch.between(self.kept, rows)
 
     @property
     def asked(self) -> int:
-        """How many arrays have rows that may be asked for."""
-        return len(self.program.inputs) + len(prefetch.written(self.program))
+        """The number of arrays whose rows may be prefetched."""
+        return len(self.program.inputs) + len(self.program.shown)
 
     def where_rows_begin(self, nodes: Iterable[Expr]) -> Iterable[str]:
+        """Yield IR that loads the addresses of these rows, if they are prefetched between these nodes."""
         if any(node in self.afterwards for node in nodes):
             for i in range(self.asked):
                 yield f"%next{i}p = getelementptr ptr, ptr %rows, i64 {i}\n%next{i} = load ptr, ptr %next{i}p"
 
     def store(self, node: Expr) -> Iterable[str]:
-        """A result goes to its places at once, so that no register waits for the end."""
+        """Yield IR that writes a result to its places, at once, so that it needs no register until the end."""
         V = self.lanes.number
         for pointer, element in self.places.get(node, ()):
             yield f"{pointer}_{element} = getelementptr inbounds {V}, ptr {pointer}, i64 {element}"
             yield f"store {V} {self.value(node)}, ptr {pointer}_{element}, align {self.lanes.bits // 8}"
 
     def fetch(self, node: Expr) -> Iterable[str]:
-        """The value of a leaf, or of another part, from memory, unless it is here."""
+        """Yield IR that loads the value of a leaf, or of another part, unless the function has it."""
         if node in self.here or (node.op == "var" and node.args in self.given):
             return
         self.here.add(node)
@@ -272,7 +274,7 @@ class Emitter:
         yield f"{name} = load {V}, ptr {name}_at, align {self.lanes.bits // 8}"
 
     def carry(self, node: Expr, direction: str) -> Iterable[str]:
-        """IR that loads a value from its place in memory, or stores it there."""
+        """Yield IR that loads a carried value from its place in memory, or stores it there."""
         V, place, align = self.lanes.number, f"{self.value(node)}_{direction}", self.lanes.bits // 8
         yield f"{place} = getelementptr inbounds {V}, ptr %carry, i64 {self.carried[node]}"
         if direction == "store":
@@ -288,7 +290,7 @@ class Emitter:
         return self.names.get(x) or f"%v{x.number}"
 
     def instruction(self, node: Expr) -> Iterable[str]:
-        """One node, after what it reads, unless it is here."""
+        """Return the IR of a node, after that of its operands, unless the function has its value."""
         if self.is_leaf(node):
             return self.fetch(node)
         lines: list[str] = []
@@ -323,7 +325,7 @@ class Emitter:
         raise ValueError(f"no LLVM instruction for {op!r}")
 
     def late_sincos(self, node: Expr) -> Iterable[str]:
-        """The sine or cosine of an angle that was not known beforehand; one call gives both."""
+        """Yield IR for the sine or cosine of a late angle; one call computes both."""
         V, align, loop = self.lanes.number, self.lanes.bits // 8, self.trig.loop_lanes
         (angle,), n, room = node.args, node.number, loop.width * self.lanes.bits // 8
         yield f"%l{n} = getelementptr i8, ptr %late_trig, i64 {2 * room * self.late[angle]}"
@@ -348,7 +350,7 @@ class Emitter:
 
 
 def places(program: Program) -> dict[Expr, list[tuple[str, int]]]:
-    """Where each node goes that is an element of an output."""
+    """Return, for each node that is an element of an output, the pointers and elements to which it is written."""
     found: dict[Expr, list[tuple[str, int]]] = defaultdict(list)
     for i, output in enumerate(program.outputs):
         for k, x in enumerate(output.values):
@@ -358,19 +360,20 @@ def places(program: Program) -> dict[Expr, list[tuple[str, int]]]:
 
 
 def slots(program: Program) -> dict[Scalar, int]:
-    """Each distinct result, node or float, and its place among the vectors a kernel for many states leaves."""
+    """Return, for each distinct result, node or float, its place among the vectors that a kernel for many states writes."""
     values = (x if x.__class__ is Expr else float(x) for output in program.outputs for x in output.values)
     return {x: k for k, x in enumerate(dict.fromkeys(values))}
 
 
 def is_short(program: Program, lanes: Lanes) -> bool:
-    """Few enough instructions and columns to stand in the loop itself, without a detour through memory."""
+    """Return True for a program with so few nodes and columns that it becomes part of the loop, with inputs and results in
+    registers."""
     columns = max(x.size for x in (*program.inputs, *program.outputs))
     return len(program.nodes) <= SHORT and columns <= 8 * lanes.width and not late_angles(program)
 
 
 def constants(output: Output, room: str, lanes: Lanes) -> Iterable[str]:
-    """Store the elements that are numbers: zeros, of which there may be thousands, all at once."""
+    """Yield IR that stores the elements that are numbers; zeros, of which there may be thousands, all at once."""
     numbers = {k: float(x) for k, x in enumerate(output.values) if x.__class__ is not Expr}
     if not numbers:
         return

@@ -1,4 +1,4 @@
-"""The kernels of one robot: traced and compiled when first asked for, and kept."""
+"""The kernels of one robot, each traced and compiled when first needed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Kernels:
     """Programs and machine code of one robot. Safe to share between threads.
 
     Attributes:
-        made: what was compiled, by quantity, options and precision.
+        made: the compiled kernels, by quantity, options and precision.
     """
 
     def __init__(self, model: Model) -> None:
@@ -31,11 +31,11 @@ class Kernels:
         self._lock = threading.Lock()
 
     def __reduce__(self) -> tuple:
-        """Pickled as the model: what was compiled here is compiled, or found, again."""
+        """Pickle the model only: kernels are compiled, or found in the cache, again."""
         return Kernels, (self.model,)
 
     def request(self, quantity: str, options: Mapping[str, str]) -> Request:
-        """A quantity with its options checked and completed."""
+        """Return a quantity with its options checked and completed."""
         from qddot.compile.trace import complete
 
         return complete(quantity, options, lambda: self.model.tip)
@@ -43,7 +43,7 @@ class Kernels:
     def program(
         self, requests: Sequence[Request], dtype: Any = np.float64, *, wrench: bool = False, runtime: bool = False
     ) -> Program:
-        """The expression graph of some quantities."""
+        """Return the program of some quantities."""
         from qddot.algorithms.quantities import COMPUTED  # every algorithm: loaded when first needed
         from qddot.compile.trace import trace
 
@@ -54,7 +54,7 @@ class Kernels:
     def kernel(
         self, quantity: str, dtype: np.dtype, fixed: Mapping[str, str], *, wrench: bool = False, runtime: bool = False
     ) -> Kernel:
-        """One quantity, compiled."""
+        """Return the kernel of one quantity."""
         if not isinstance(quantity, str):
             raise InputError(f"{as_written(quantity)} is not the name of a quantity")
         key = (quantity, dtype.char, wrench, runtime)
@@ -69,13 +69,13 @@ class Kernels:
     def joint_kernel(
         self, requests: tuple[Request, ...], dtype: np.dtype, *, wrench: bool = False, runtime: bool = False
     ) -> Kernel:
-        """Several quantities in one kernel, traced and compiled once."""
+        """Return one kernel for several quantities."""
         trace = lambda: self.program(requests, dtype, wrench=wrench, runtime=runtime)  # noqa: E731
         return self.compiled((requests, dtype.char, wrench, runtime), trace, dtype)
 
     def compiled(self, key: tuple, trace: Callable[[], Program], dtype: np.dtype) -> Kernel:
-        """The kernel kept under a key, or a new one of what `trace` returns."""
-        from qddot.compile.kernel import Kernel  # LLVM: likewise
+        """Return the kernel kept under a key, or a new one of the program that `trace` returns."""
+        from qddot.compile.kernel import Kernel  # LLVM: loaded when first needed
 
         if key not in self.made:
             program = trace()
@@ -85,6 +85,6 @@ class Kernels:
         return self.made[key]
 
     def any_kernel(self, quantity: str) -> Kernel | None:
-        """One that is there, whatever the options: they do not change what it takes and returns."""
+        """Return a kernel of the quantity with any options, which do not change its inputs and outputs; None if there is none."""
         found = (k for key, k in self.made.items() if key[:4] == (quantity, DOUBLE.char, False, False))
         return next(found, None)

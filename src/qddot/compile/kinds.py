@@ -1,4 +1,4 @@
-"""Which library an array belongs to, found without importing any; and the errors for arrays that do not go together."""
+"""The library that an array belongs to, found without importing any; and the errors for arrays of different libraries."""
 
 # pyright: reportMissingImports=false
 from __future__ import annotations
@@ -13,19 +13,19 @@ from qddot.errors import InputError, as_written
 CPU, CUDA = 1, 2  # kDLCPU, kDLCUDA
 
 LIBRARIES = {"torch": "torch", "jax": "jax", "jaxlib": "jax"}
-"""Root module of a type -> the library whose arrays we answer in kind."""
+"""Root module of a type -> the library, for libraries whose arrays are answered with their own arrays."""
 
 _known: dict[type, str | None] = {np.ndarray: None, list: None, tuple: None, float: None, int: None, type(None): None}
 
 
 def library_of(value: Any) -> str | None:
-    """`"torch"`, `"jax"`, or `"dlpack"` for anything else that speaks it; None for NumPy's arrays and plain numbers."""
+    """Return `"torch"`, `"jax"`, or `"dlpack"` for any other array with that protocol; None for NumPy arrays and numbers."""
     return library_of_type(type(value))
 
 
 def is_on_gpu(x: Any) -> bool:
-    """True of another library's array in the memory of an NVIDIA GPU."""
-    if library_of(x) == "torch":  # under its transforms, and without memory, tensors have no DLPack
+    """Return True for another library's array in the memory of an NVIDIA GPU."""
+    if library_of(x) == "torch":  # tensors under PyTorch's transforms, or without memory, have no DLPack
         import torch
 
         return x.is_cuda and torch.version.hip is None
@@ -33,6 +33,7 @@ def is_on_gpu(x: Any) -> bool:
 
 
 def library_of_type(kind: type) -> str | None:
+    """Return `library_of` for arrays of this type."""
     if kind not in _known:
         _known[kind] = found_library(kind)
     return _known[kind]
@@ -52,15 +53,12 @@ def found_library(kind: type) -> str | None:
 
 
 def guest(values: Iterable[Any]) -> str | None:
-    """The library of the first array that is none of NumPy's."""
-    for value in values:
-        if library := library_of(value):
-            return library
-    return None
+    """Return the library of the first array that is not NumPy's; None if there is none."""
+    return next(filter(None, map(library_of, values)), None)
 
 
 def described(value: Any) -> str:
-    """Name of the kind of an argument, for a message."""
+    """Return a description of an argument's kind, for a message."""
     library = library_of(value)
     if library == "dlpack":
         return f"{type(value).__module__.partition('.')[0]}'s array"
@@ -70,7 +68,7 @@ def described(value: Any) -> str:
 
 
 def refuse_mixed(arrays: Mapping[str, Any]) -> None:
-    """Refuse arguments of several libraries, of which one is not NumPy; None counts as not given."""
+    """Refuse arguments of several libraries, given that one is not NumPy's; None counts as not given."""
     first, like = next((name, x) for name, x in arrays.items() if library_of(x))
     for name, x in arrays.items():
         if x is not None and library_of(x) != library_of(like):
@@ -81,7 +79,7 @@ FIX = {"torch": "torch.as_tensor({0}, dtype={1}.dtype, device={1}.device)", "jax
 
 
 def mixed(name: str, value: Any, other: str, first: Any) -> InputError:
-    """The error for two arguments of different libraries."""
+    """Return the error for two arguments of different libraries."""
     if value is None or isinstance(value, (str, bytes, Mapping)):
         return InputError(f"{name}={as_written(value)} is no array: {described(first)} is needed, as {other} is")
     library = library_of(first) or "dlpack"
@@ -92,7 +90,7 @@ def mixed(name: str, value: Any, other: str, first: Any) -> InputError:
 
 
 def guest_refused(name: str, value: Any) -> InputError:
-    """The error where something is computed with NumPy and SciPy: no array is copied silently."""
+    """Return the error for an array of another library where NumPy computes: it is not copied silently."""
     copy = {"torch": f"{name}.detach().cpu().numpy()", "jax": f"np.asarray({name})"}.get(
         library_of(value) or "", f"np.from_dlpack({name})"
     )
@@ -102,6 +100,6 @@ def guest_refused(name: str, value: Any) -> InputError:
 
 
 def list_refused(name: str, first: Any) -> InputError:
-    """The error for a list of arrays of another library, of which NumPy would make one of its own."""
+    """Return the error for a list of another library's arrays, which NumPy would convert silently."""
     stack = {"torch": "torch", "jax": "jnp"}[library_of(first) or ""]
     return InputError(f"{name} is a list, of which the first is {described(first)}: {stack}.stack({name}) makes one of it")

@@ -1,4 +1,4 @@
-"""Words of LLVM IR for a vector of W states: types, literals, names of intrinsics. W = 1 is a plain number."""
+"""LLVM IR for a vector of W states: types, literals, names of intrinsics. With W = 1 they are those of a plain number."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Lanes:
-    """W numbers of one type side by side, one a state."""
+    """A vector of W numbers of one type, one number for each state."""
 
     width: int  # W
     real: str  # `double` or `float`
-    fma: bool = True  # the computer has a fused multiply-add; without one it is never used, so results still do not depend on W
-    native: int = 1  # how many the computer can have side by side
+    fma: bool = True  # True if the computer has a fused multiply-add; else it is not used for any W, so bits do not depend on W
+    native: int = 1  # numbers in the computer's own vectors
 
     @property
     def scalar(self) -> Lanes:
@@ -36,7 +36,7 @@ class Lanes:
 
     @cached_property
     def suffix(self) -> str:
-        """Suffix of the name of an intrinsic: `v8f64`."""
+        """Suffix of an intrinsic's name, such as `v8f64`."""
         return f"v{self.width}f{self.bits}" if self.width > 1 else f"f{self.bits}"
 
     @cached_property
@@ -55,19 +55,20 @@ class Lanes:
         return f"<{self.width} x {scalar}>" if self.width > 1 else scalar
 
     def literal(self, x: float) -> str:
-        """Every bit of a number, in every lane; a float is written as the double that equals it."""
+        """Return a number with all its bits, in every lane; a float is written as the double that equals it."""
         if self.real == "float":
-            with np.errstate(over="ignore"):  # too large for a float is infinite, as in the computation
+            with np.errstate(over="ignore"):  # a number too large for a float becomes infinite, as in the computation
                 x = float(np.float32(x))
         x = float(x)
         text = f"0x{struct.pack('>d', x).hex().upper()}"
         return f"splat ({self.real} {text})" if self.width > 1 else text
 
     def whole(self, n: int) -> str:
+        """Return an integer, in every lane."""
         return f"splat (i{self.bits} {n})" if self.width > 1 else str(n)
 
     def call(self, intrinsic: str, *values: str) -> str:
-        """A call of `llvm.<intrinsic>` on numbers."""
+        """Return a call of `llvm.<intrinsic>` on numbers."""
         number = self.number
         return f"call {number} @llvm.{intrinsic}.{self.suffix}({', '.join([f'{number} {v}' for v in values])})"
 
@@ -88,7 +89,7 @@ MEMCPY = "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"
 
 
 def library(real: str) -> list[str]:
-    """Functions of the C library that kernels may call."""
+    """Return declarations of the functions of the C library that kernels may call."""
     end = "f" if real == "float" else ""
     found = [f"declare {real} @{name}{end}({', '.join([real] * n)})" for name, n in {"sin": 1, "cos": 1, "atan2": 2}.items()]
     return [*found, "declare ptr @malloc(i64)", "declare void @free(ptr)", MEMSET, MEMCPY]

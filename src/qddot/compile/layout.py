@@ -1,7 +1,7 @@
-"""Assumptions of generated code about CPython and NumPy: where fields stand, which entries of a table are which function.
+"""Layout that generated code relies on: offsets in CPython's and NumPy's structures, indices in NumPy's tables of functions.
 
-Offsets follow from the sizes that Python itself tells, so they hold for every release, with or without its lock; each is looked
-at once before anything relies on it. NumPy promises under one ABI version that entries of its tables keep their places.
+Offsets are computed from the sizes that Python reports, so they hold for every release, with or without the GIL; each is verified
+once before it is used. Under one ABI version, NumPy's tables keep their order.
 """
 
 from __future__ import annotations
@@ -19,28 +19,28 @@ from numpy._core import _multiarray_umath  # type: ignore[attr-defined]
 from qddot.errors import QddotError, SpeedWarning
 
 HEAD = object.__basicsize__
-TYPE = HEAD - 8  # of an object: the last word of its head
-SIZE = HEAD  # of a tuple: how many items
-ITEMS, BYTES = tuple.__basicsize__, bytes.__basicsize__ - 1  # of a tuple's first item, of a bytes object's content
+TYPE = HEAD - 8  # an object's type: the last word of its head
+SIZE = HEAD  # a tuple's number of items
+ITEMS, BYTES = tuple.__basicsize__, bytes.__basicsize__ - 1  # a tuple's first item, a bytes object's content
 DATA, NDIM, DIMENSIONS, STRIDES, DESCR, FLAGS = (HEAD + k for k in (0, 8, 16, 24, 40, 48))  # of PyArrayObject
 WELL_BEHAVED = 0x0001 | 0x0100 | 0x0400  # flags of an array: C-contiguous, aligned, writeable
 DOUBLE = 12  # NPY_DOUBLE
 ABI = 0x2000000
-"""Of NumPy 2, which has the places below."""
+"""The ABI version of NumPy 2, to which the indices below belong."""
 
 ABI_VERSION, ARRAY_TYPE, ARRAY_NEW, UFUNC_NEW, CLEAR_FLAGS, GET_FLAGS = 0, 2, 93, 31, 27, 28
 UFUNC_COUNTS = HEAD  # nin, nout, nargs, identity
 UFUNC_NAME, UFUNC_TYPES = HEAD + 40, HEAD + 48  # after functions, data, ntypes and a reserved number
 UFUNC_OWNED = HEAD + 72
-"""Of `obj` in PyUFuncObject, after name, types, doc and ptr: an object that is released with the ufunc."""
+"""Offset of `obj` in PyUFuncObject, after name, types, doc and ptr: an object that is released with the ufunc."""
 
 
 class UnknownLayout(QddotError, RuntimeError):
-    """NumPy is not the one that compiled kernels can be handed to."""
+    """The installed NumPy has a C interface for which kernels are not compiled."""
 
 
 def addresses(capsule: object) -> Any:
-    """A table that NumPy exports for extension modules."""
+    """Return a table that NumPy exports for extension modules."""
     pointer = ctypes.pythonapi.PyCapsule_GetPointer
     pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     return ctypes.cast(pointer(capsule, None), ctypes.POINTER(ctypes.c_void_p))
@@ -48,7 +48,7 @@ def addresses(capsule: object) -> Any:
 
 @cache
 def array_api() -> Any:
-    """NumPy's table for arrays. Raises UnknownLayout: under this ABI entries may have other places."""
+    """Return NumPy's table for arrays. Raises UnknownLayout: NumPy has another ABI version."""
     found = addresses(_multiarray_umath._ARRAY_API)
     version = ctypes.CFUNCTYPE(ctypes.c_uint)(found[ABI_VERSION])()
     if version != ABI:
@@ -58,7 +58,7 @@ def array_api() -> Any:
 
 @cache
 def ufunc_api() -> Any:
-    """NumPy's table for ufuncs; the ABI is that of the other. Raises UnknownLayout: as for arrays."""
+    """Return NumPy's table for ufuncs, of the same ABI version. Raises UnknownLayout: NumPy has another one."""
     array_api()
     return addresses(_multiarray_umath._UFUNC_API)
 
@@ -73,7 +73,7 @@ def word_at(address: int) -> int:
 
 
 def has_owner_field(ufunc: np.ufunc, name: int, types: int) -> bool:
-    """True if a new ufunc, made with these addresses, has them where they belong, and the field for its owner is free."""
+    """Return True if a new ufunc, made with these addresses, has them at the known offsets, and its field for an owner is free."""
     counts = (ctypes.c_int32 * 3).from_address(id(ufunc) + UFUNC_COUNTS)
     return (
         tuple(counts) == (ufunc.nin, ufunc.nout, ufunc.nargs)
@@ -88,7 +88,7 @@ def has_owner_field(ufunc: np.ufunc, name: int, types: int) -> bool:
 
 @cache
 def has_direct_entry() -> bool:
-    """True if the direct entry can be used here; where not, a warning says why, once."""
+    """Return True if the direct entry can be used here; if not, warn once with the reason."""
     reason = why_no_direct_entry()
     if reason:
         warnings.warn(f"calls with one state take microseconds longer here: {reason}", SpeedWarning, stacklevel=2)
@@ -96,7 +96,7 @@ def has_direct_entry() -> bool:
 
 
 def why_no_direct_entry() -> str:
-    """Reason why the direct entry cannot be used here: the first of its assumptions that fails; empty if none does."""
+    """Return the reason why the direct entry cannot be used here, or an empty text."""
     if sys.implementation.name != "cpython":
         return f"{sys.implementation.name} is not CPython"
     if struct.calcsize("P") != 8 or sys.byteorder != "little":
@@ -132,7 +132,7 @@ def bytes_have_their_content() -> bool:
 
 
 def array_has_its_fields() -> bool:
-    plain, a = np.zeros(2), np.arange(12.0).reshape(3, 4)[:, ::2]  # both kept while their fields are read
+    plain, a = np.zeros(2), np.arange(12.0).reshape(3, 4)[:, ::2]  # named, so that they live while their fields are read
     dimensions, strides = word_at(id(a) + DIMENSIONS), word_at(id(a) + STRIDES)
     return (
         word_at(id(a) + DATA) == a.ctypes.data
@@ -146,7 +146,7 @@ def array_has_its_fields() -> bool:
 
 
 def makes_arrays() -> bool:
-    """True if PyArray_New, as the direct entry calls it, gives a new array that is all ours."""
+    """Return True if PyArray_New, as the direct entry calls it, returns a new array that owns its memory."""
     c = ctypes
     kinds = (c.c_void_p, c.c_int, c.c_void_p, c.c_int, c.c_void_p, c.c_void_p, c.c_int, c.c_int, c.c_void_p)
     make = c.PYFUNCTYPE(c.py_object, *kinds)(array_api()[ARRAY_NEW])

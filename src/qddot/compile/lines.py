@@ -1,11 +1,11 @@
-"""Rows that follow each other in memory, written around the caches in whole aligned vectors, straight from registers.
+"""IR that writes contiguous rows past the caches in whole aligned vectors, straight from registers.
 
-Rows begin anywhere in a line of memory, but only whole lines bypass the caches. So each row keeps the W elements it has, and with
-the next W makes a vector that is aligned. What is left of a row makes one with the beginning of the next; what is left of the last
-row waits for the next round.
+Rows begin anywhere in a cache line, but only whole lines bypass the caches. So the last W elements of each row stay in registers,
+and are combined with the next W to an aligned vector. The end of a row is combined with the beginning of the next row; the end of
+the last row is kept for the next round.
 
-How far rows are shifted against lines is the same in every round. It is part of the code: there is a function for each shift that
-an array can have which begins at a multiple of 16 bytes, as NumPy's do.
+The shift of rows against lines is the same in every round, and is compiled in: there is one function for each shift of an array
+that begins at a multiple of 16 bytes, as NumPy's arrays do.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from qddot.compile.lanes import Lanes
 from qddot.compile.transpose import exchange, indices
 
 STEP = 16
-"""Bytes of which addresses are multiples."""
+"""Alignment of arrays, in bytes."""
 
 
 def shifts(lanes: Lanes) -> range:
-    """How many elements of a vector may lie before the beginning of an array."""
+    """Return the possible numbers of elements between an aligned vector's address and the beginning of an array."""
     return range(0, lanes.width, STEP * 8 // lanes.bits)
 
 
@@ -29,9 +29,11 @@ def name(size: int, shift: int, lanes: Lanes) -> str:
 
 
 def define_lines(size: int, shift: int, lanes: Lanes) -> Iterable[str]:
-    """`lines(slots, table, groups, to, wait, first, step)`: W rows from the vectors that a table names, groups of W and the rest.
+    """Define `lines(slots, table, groups, to, wait, first, step)`, which writes W rows from the vectors that a table names, in
+    groups of W columns and the rest.
 
-    In the `first` round nothing is before the first row. Of the size, in columns, what is left of whole groups matters here.
+    Before the first row of the `first` round there is nothing to combine. The code depends on `size`, the number of columns, only
+    by its rest after whole groups.
     """
     W, V, item = lanes.width, lanes.number, lanes.bits // 8
     vector, rest = W * item, size % W
@@ -41,7 +43,7 @@ def define_lines(size: int, shift: int, lanes: Lanes) -> Iterable[str]:
     yield f"entry:\n%begun = alloca i8, i64 {W * vector}, align {vector}"
     for r in range(W):
         yield f"%o{r} = mul i64 %step, {r}\n%p{r} = getelementptr i8, ptr %to, i64 %o{r}"
-        yield f"%row{r} = getelementptr i8, ptr %p{r}, i64 {(ahead[r] - W) * item}"  # where the line begins in which the row does
+        yield f"%row{r} = getelementptr i8, ptr %p{r}, i64 {(ahead[r] - W) * item}"  # the aligned vector in which the row begins
     heads = yield from columns("h", "%table", lanes)
     for r, head in enumerate(heads):
         yield f"%begun{r} = getelementptr {V}, ptr %begun, i64 {r}\nstore {V} {head}, ptr %begun{r}, align {vector}"
@@ -59,7 +61,7 @@ def define_lines(size: int, shift: int, lanes: Lanes) -> Iterable[str]:
         yield f"%to{r} = getelementptr i8, ptr %row{r}, i64 %column"
     yield from store([f"%line{r}" for r in range(W)], [f"%to{r}" for r in range(W)], lanes)
     yield "%k1 = add i64 %k, 1\nbr label %whole"
-    # the last elements of each row, W of them: with what is left they may make one more vector
+    # the last W elements of each row: with those left in registers they may complete one more vector
     yield "rests:"
     ends = [f"%last{r}" for r in range(W)]
     if rest:
@@ -74,7 +76,7 @@ def define_lines(size: int, shift: int, lanes: Lanes) -> Iterable[str]:
             yield f"%more_at{r} = getelementptr i8, ptr %row{r}, i64 %end"
             vectors.append(f"%more{r}")
             places.append(f"%more_at{r}")
-    # where a row ends and the next begins
+    # the vectors in which one row ends and the next begins
     for r in range(1, W):
         if ahead[r]:
             yield f"%head{r} = load {V}, ptr %begun{r}, align {vector}"
@@ -95,7 +97,7 @@ def define_lines(size: int, shift: int, lanes: Lanes) -> Iterable[str]:
 
 
 def define_finish(shift: int, lanes: Lanes) -> Iterable[str]:
-    """`finish(wait, to)`: what is left of the last row of all, up to `to`."""
+    """Define `finish(wait, to)`, which writes the end of the very last row, up to the address `to`."""
     V, item = lanes.number, lanes.bits // 8
     vector = lanes.width * item
     yield f"define internal void @finish_{shift}(ptr noalias %wait, ptr noalias %to) noinline nounwind {{"
@@ -105,7 +107,7 @@ def define_finish(shift: int, lanes: Lanes) -> Iterable[str]:
 
 
 def columns(tag: str, table: str, lanes: Lanes):
-    """The vectors that an entry of the table names, transposed; returns the W rows."""
+    """Yield IR that loads and transposes the vectors that an entry of the table names; return the names of the W rows."""
     W, V, item, lines = lanes.width, lanes.number, lanes.bits // 8, []
     for r in range(W):
         yield f"%{tag}p{r} = getelementptr i32, ptr {table}, i64 {r + 1}\n%{tag}n{r} = load i32, ptr %{tag}p{r}"
@@ -117,13 +119,13 @@ def columns(tag: str, table: str, lanes: Lanes):
 
 
 def store(vectors: Sequence[str], places: Sequence[str], lanes: Lanes) -> Iterable[str]:
-    """Whole vectors, around the caches."""
+    """Yield stores of whole vectors that bypass the caches."""
     for x, place in zip(vectors, places):
         yield f"store {lanes.number} {x}, ptr {place}, align {lanes.width * lanes.bits // 8}, !nontemporal !1"
 
 
 def store_part(x: str, place: str, which: range, lanes: Lanes) -> Iterable[str]:
-    """Some elements of a vector, where those before and after them do not belong to us."""
+    """Yield a store of some elements of a vector; memory before and after them is left as it is."""
     mask = ", ".join(f"i1 {'true' if k in which else 'false'}" for k in range(lanes.width))
     where = f"ptr align {lanes.bits // 8} {place}, <{lanes.width} x i1> <{mask}>"
     yield f"call void @llvm.masked.store.{lanes.suffix}.p0({lanes.number} {x}, {where})"

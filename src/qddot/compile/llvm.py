@@ -1,4 +1,4 @@
-"""From IR to machine code in memory, for this computer."""
+"""Compile LLVM IR to machine code in memory, for this computer."""
 
 from __future__ import annotations
 
@@ -19,13 +19,14 @@ from qddot.graph.expr import without_collection
 from qddot.graph.program import Program
 
 QUICK = 9_000
-"""A kernel for one state with more operations than this is compiled in a hurry: a tenth of the time, 1.8 times the run time."""
+"""Number of operations above which a kernel for one state is compiled without optimisation: a tenth of the time, 1.8 times the run
+time."""
 
 LONG = 50_000
-"""A program with more operations than this is no code but a table: ready in a fifth of the time, at four times the run time."""
+"""Number of operations above which a program becomes a table instead of code: a fifth of the time, four times the run time."""
 
 LONG_STEP = 100_000
-"""The same for a step of a rollout, which runs thousands of times: some ten feet on the floor are code, once and for the cache."""
+"""That number for a step of a rollout, which runs thousands of times; a robot on some ten feet is still compiled to code."""
 
 _lock = threading.Lock()
 
@@ -36,11 +37,11 @@ def renew_lock() -> None:
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=renew_lock)  # the thread that held it may be gone
+    os.register_at_fork(after_in_child=renew_lock)  # the thread that held it may not exist in the child
 
 
 class Code(NamedTuple):
-    """Loaded machine code: `engine` owns it."""
+    """Loaded machine code: addresses of its loop and kernel; `engine` owns it."""
 
     loop: int
     kernel: int
@@ -48,7 +49,7 @@ class Code(NamedTuple):
 
 
 class Computer(NamedTuple):
-    """Processor that code is made for."""
+    """The processor that code is made for."""
 
     cpu: str
     features: str
@@ -58,7 +59,7 @@ class Computer(NamedTuple):
 
 @functools.cache
 def this_computer() -> Computer:
-    """The computer this process runs on."""
+    """Return the computer that this process runs on."""
     with _lock:
         llvm.initialize_native_target()
         llvm.initialize_native_asmprinter()
@@ -66,9 +67,9 @@ def this_computer() -> Computer:
 
 
 def computer(triple: str, cpu: str, features: llvm.FeatureMap) -> Computer:
-    """The widest vectors it computes with: AVX-512, AVX, else 16 bytes (SSE2, NEON).
+    """Return a computer with its widest vectors: AVX-512, AVX, else 16 bytes (SSE2, NEON).
 
-    Every 64-bit ARM has a fused multiply-add. Apple calls it arm64, and LLVM lists no features there.
+    Every 64-bit ARM has a fused multiply-add. Apple calls it arm64, and there LLVM lists no features.
     """
     arm = triple.partition("-")[0] in ("aarch64", "arm64", "arm64e")
     width = 64 if features.get("avx512f") else 32 if features.get("avx") else 16
@@ -85,7 +86,8 @@ def single_lanes(dtype: np.dtype, computer: Computer) -> Lanes:
 
 
 def module_text(program: Program, lanes: Lanes, *, watched: bool = False) -> str:
-    """A module with the kernel over these lanes and the loop around it, which may watch margins instead of writing them."""
+    """Return the IR of the kernel over these lanes and of the loop around it. `watched`: the loop checks margins instead of writing
+    them."""
     lines = [*library(lanes.real), '!0 = !{!"branch_weights", i32 1, i32 100000}', "!1 = !{i32 1}"]
     for each in dict.fromkeys((lanes, lanes.scalar, lanes.whole_vector)):
         lines += each.declarations()
@@ -106,7 +108,7 @@ def is_table(program: Program) -> bool:
 
 
 def compile_program(program: Program, lanes: Lanes, computer: Computer, *, watched: bool = False) -> Code:
-    """Machine code for a program."""
+    """Return machine code for a program."""
     with without_collection():
         text = module_text(program, lanes, watched=watched)
     quick = lanes.width == 1 and len(program.nodes) > QUICK and not is_table(program)
@@ -116,14 +118,15 @@ def compile_program(program: Program, lanes: Lanes, computer: Computer, *, watch
 
 
 def load_module(text: str, symbol: str, computer: Computer, *, kept: bool = True) -> Code:
-    """The code of one function, in place of a loop; not `kept` in the cache if it holds addresses of this process."""
+    """Return the code of one function, as `loop`. `kept`: keep it in the cache; False if it contains addresses of this process."""
     with _lock:
         engine = link(machine_code(text, computer, 2, kept=kept), computer)
         return Code(engine.get_function_address(symbol), 0, engine)
 
 
 def machine_code(text: str, computer: Computer, effort: int, *, kept: bool = True) -> bytes:
-    """An object file. The graph is already optimised, so LLVM only selects instructions, schedules them and allocates registers."""
+    """Return an object file. The graph is already optimised, so LLVM only selects and schedules instructions and allocates
+    registers."""
 
     def make() -> bytes:
         module = llvm.parse_assembly(text)
@@ -137,7 +140,7 @@ def machine_code(text: str, computer: Computer, effort: int, *, kept: bool = Tru
 
 
 def link(code: bytes, computer: Computer) -> llvm.ExecutionEngine:
-    """Load an object file into this process."""
+    """Load an object file into this process, and return its owner."""
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target_machine(computer, 0))
     engine.add_object_file(llvm.ObjectFileRef.from_data(code))
     engine.finalize_object()

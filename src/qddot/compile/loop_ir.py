@@ -1,9 +1,9 @@
-"""The loop that NumPy calls: `void loop(char **args, intp *dimensions, intp *steps, void *single)`.
+"""IR of the loop that NumPy calls: `void loop(char **args, intp *dimensions, intp *steps, void *single)`.
 
-`single` is the address of the kernel for one state. Where every core is contiguous, W states at a time are transposed in
+`single` is the address of the kernel for one state. If all core dimensions are contiguous, W states at a time are transposed in
 registers, computed together and transposed back (see `results`); fewer states, and arrays with other strides, go through `single`.
-An input that is not finite (or a q out of all proportion) raises the processor's flag for an invalid operation, which NumPy looks
-at afterwards. So does a margin that is not positive in a loop that is `watched`, which does not write margins down.
+An input that is not finite (or a very large q) raises the processor's flag for an invalid operation, which NumPy checks afterwards.
+A `watched` loop does not write margins, but raises that flag for one that is not positive.
 """
 
 from __future__ import annotations
@@ -15,17 +15,19 @@ from qddot.compile import peaks, prefetch
 from qddot.compile.kernel_ir import Emitter, is_short, kernel_name
 from qddot.compile.lanes import Lanes
 from qddot.compile.memory import leave_rooms, rooms
-from qddot.compile.results import Results, plain
+from qddot.compile.results import Results
 from qddot.compile.transpose import read_columns, write_columns
 from qddot.graph.expr import Expr, schedule
 from qddot.graph.program import Input, Output, Program
 
 LOOP = "loop"
-UNROLLED = 16  # more blocks of columns than this are moved in a loop
+
+UNROLLED = 16
+"""Most blocks of columns that are moved by straight-line code; more are moved in a loop."""
 
 
 def define_loop(program: Program, lanes: Lanes, *, watched: bool = False) -> Iterable[str]:
-    """IR of the loop over states that NumPy calls; with lanes of width 1, everything goes through `single`."""
+    """Define the loop over states that NumPy calls; with lanes of width 1, all states go through `single`."""
     arguments = written(program, watched)
     shapes, n_in, n = [x.shape for x in arguments], len(program.inputs), len(arguments)
     margins = program.outputs[-1].size if watched else 0
@@ -50,7 +52,7 @@ def define_loop(program: Program, lanes: Lanes, *, watched: bool = False) -> Ite
     else:
         yield "fast_entry:"
         start = "[ 0, %fast_entry ]"
-    look = [peaks.look(i, f"%fast_at{i}", x.size, lanes) for i, x in enumerate(program.inputs)]
+    look = [peaks.look(i, f"%fast_at{i}", x.size) for i, x in enumerate(program.inputs)]
     yield from walk("fast", n, start, [*look, *call_single("fast_at", n, margins, lanes)], "finish")
     yield from slow(program, lanes, watched)
     yield "finish:"
@@ -61,12 +63,12 @@ def define_loop(program: Program, lanes: Lanes, *, watched: bool = False) -> Ite
 
 
 def written(program: Program, watched: bool) -> tuple[Input | Output, ...]:
-    """The arrays of a loop: inputs, and outputs but for margins that are watched."""
-    return (*program.inputs, *(program.outputs[:-1] if watched else program.outputs))
+    """Return the arrays of a loop: inputs, and outputs without margins that are watched."""
+    return (*program.inputs, *(program.shown if watched else program.outputs))
 
 
 def call_single(prefix: str, n: int, margins: int, lanes: Lanes) -> Iterable[str]:
-    """One state; margins that are watched stand in a room of their own."""
+    """Yield a call of `single` for one state; margins that are watched go to %margins."""
     arguments = [f"ptr %{prefix}{i}" for i in range(n)] + ["ptr %margins"] * bool(margins)
     yield f"call void %single({', '.join(arguments)})"
     for k in range(margins):
@@ -76,7 +78,7 @@ def call_single(prefix: str, n: int, margins: int, lanes: Lanes) -> Iterable[str
 
 
 def watch(margin: str, tag: str, lanes: Lanes) -> Iterable[str]:
-    """Note in %low where a margin is not positive."""
+    """Yield IR that sets bits of %low where a margin is not positive."""
     bits = f"i{lanes.width}"
     yield f"{tag}_not = fcmp ule {lanes.number} {margin}, {lanes.literal(0.0)}"
     yield f"{tag}_bits = bitcast {lanes.truth} {tag}_not to {bits}" if lanes.width > 1 else f"{tag}_bits = and i1 {tag}_not, true"
@@ -85,7 +87,7 @@ def watch(margin: str, tag: str, lanes: Lanes) -> Iterable[str]:
 
 
 def strides(shapes: Sequence[tuple[int, ...]], itemsize: int) -> Iterable[str]:
-    """Load the core strides (they follow the outer ones in `steps`), and tell whether every core is contiguous."""
+    """Yield IR that loads the core strides (after the outer ones in `steps`), and sets %dense if all of them are contiguous."""
     at, dense = len(shapes), "true"
     for i, shape in enumerate(shapes):
         expected = itemsize
@@ -101,7 +103,7 @@ def strides(shapes: Sequence[tuple[int, ...]], itemsize: int) -> Iterable[str]:
 
 
 def walk(label: str, n: int, start: str, body: Sequence[str], leave: str) -> Iterable[str]:
-    """A loop over the states from `start` on; `%<label>_at<i>` is the address of argument i in the present one."""
+    """Yield a loop over the states from `start` on; `%<label>_at<i>` is the address of argument i for the present state."""
     yield f"br label %{label}\n{label}:"
     yield f"%{label}_k = phi i64 {start}, [ %{label}_next, %{label}_end ]"
     yield f"%{label}_left = icmp slt i64 %{label}_k, %count\nbr i1 %{label}_left, label %{label}_body, label %{leave}"
@@ -117,8 +119,11 @@ def walk(label: str, n: int, start: str, body: Sequence[str], leave: str) -> Ite
 
 
 def wide(program: Program, lanes: Lanes, watched: bool) -> Iterable[str]:
-    """W states at a time; %stop are then done: all of them if they fill a vector, since the last W may begin among those before,
-    which are then computed again; but %whole vectors only of what bypasses the caches line by line."""
+    """Yield the loop over W states at a time, which computes the first %stop states.
+
+    These are all states if there are at least W: the last W then overlap those before, which are computed twice. But results that
+    bypass the caches line by line are computed in %whole vectors only.
+    """
     W, results, short = lanes.width, Results(program, lanes, watched), is_short(program, lanes)
     arguments, emit = written(program, watched), Emitter(program, lanes)
     sizes = emit.trig_sizes()
@@ -140,7 +145,7 @@ def wide(program: Program, lanes: Lanes, watched: bool) -> Iterable[str]:
             yield f"%row{i}_{r} = getelementptr i8, ptr %row{i}_{r - 1}, i64 %step{i}"
     n_in = len(program.inputs)
     if short:
-        for i in range(n_in, len(arguments)):  # rows leave on the way: those of the next states are asked for
+        for i in range(n_in, len(arguments)):  # rows are written on the way: those of the next states are prefetched
             yield f"%ahead{i} = mul i64 %step{i}, {W}\n%next{i} = getelementptr i8, ptr %row{i}_0, i64 %ahead{i}"
         pointers = [f"%next{i}" for i in range(n_in, len(arguments))]
         emit.afterwards = prefetch.between(emit.kept, prefetch.results(pointers, program, lanes))
@@ -155,7 +160,7 @@ def wide(program: Program, lanes: Lanes, watched: bool) -> Iterable[str]:
             if not results.is_tabled(x):
                 yield from scatter(i, x, results)
         for k, x in enumerate(program.outputs[-1].values if watched else ()):
-            yield f"%margin{k}p = getelementptr {lanes.number}, ptr %results, i64 {results.slots[plain(x)]}"
+            yield f"%margin{k}p = getelementptr {lanes.number}, ptr %results, i64 {results.slots[x]}"
             yield f"%margin{k} = load {lanes.number}, ptr %margin{k}p, align {results.vector}"
             yield from watch(f"%margin{k}", f"%margin{k}", lanes)
     yield f"br label %wide_end\nwide_end:\n%k_on = add i64 %k, {W}\n%k_left = icmp slt i64 %k_on, %stop"
@@ -168,7 +173,7 @@ def wide(program: Program, lanes: Lanes, watched: bool) -> Iterable[str]:
 
 
 def with_angles(program: Program, emit: Emitter, read: Callable[[int, int, Emitter], Iterable[str]]) -> Iterable[str]:
-    """Read the inputs: those with angles first, and the others while sines and cosines are under way."""
+    """Yield IR that reads the inputs: those with angles first, the others while sines and cosines are computed."""
     turning = {node.args[0] for node in schedule(emit.angles) if node.op == "var"}
     for i in sorted(turning):
         yield from read(i, program.inputs[i].size, emit)
@@ -179,7 +184,7 @@ def with_angles(program: Program, emit: Emitter, read: Callable[[int, int, Emitt
 
 
 def gather(i: int, size: int, emit: Emitter) -> Iterable[str]:
-    """W rows of argument i to `size` vectors in its room."""
+    """Yield IR that reads W rows of argument i into `size` vectors at %in<i>."""
     lanes = emit.lanes
     for block in blocks(i, size, lanes.half):
         yield from block.before
@@ -192,18 +197,18 @@ def gather(i: int, size: int, emit: Emitter) -> Iterable[str]:
 
 
 def scatter(i: int, output: Output, results: Results) -> Iterable[str]:
-    """The few elements of an output from their slots to W rows."""
+    """Yield IR that writes an output of few elements from its slots to W rows."""
     V = results.lanes.number
     for block in blocks_out(i, output.size, results.lanes):
         names = [f"%slot{block.tag}_{k}" for k in range(block.count)]
         for x, name in zip(output.values[int(block.index) :], names):
-            yield f"{name}p = getelementptr {V}, ptr %results, i64 {results.slots[plain(x)]}"
+            yield f"{name}p = getelementptr {V}, ptr %results, i64 {results.slots[x]}"
             yield f"{name} = load {V}, ptr {name}p, align {results.vector}"
         yield from leave(i, block, names, results.lanes)
 
 
 def enter(i: int, block: Block, emit: Emitter) -> Generator[str, None, list[str]]:
-    """Load a block of W rows of argument i; returns its columns."""
+    """Yield IR that loads a block of W rows of argument i; return the names of its columns."""
     lanes = emit.lanes
     yield from addresses(i, block, lanes)
     columns, lines = read_columns([f"%at{block.tag}_{r}" for r in range(lanes.width)], block.count, lanes, f"%g{block.tag}")
@@ -214,32 +219,32 @@ def enter(i: int, block: Block, emit: Emitter) -> Generator[str, None, list[str]
 
 
 def is_watched(i: int, block: Block, k: int, emit: Emitter) -> bool:
-    """True if column k of a block is itself an angle, at whose magnitude `sincos` looks."""
+    """Return True if column k of a block is itself an angle, whose magnitude `sincos` checks."""
     return emit.lanes.fma and not block.before and (i, int(block.index) + k) in emit.turned
 
 
 def leave(i: int, block: Block, columns: Sequence[str], lanes: Lanes) -> Iterable[str]:
-    """Store a block of columns in W rows of argument i."""
+    """Yield IR that stores a block of columns in W rows of argument i."""
     yield from addresses(i, block, lanes)
     yield from write_columns(columns, [f"%at{block.tag}_{r}" for r in range(lanes.width)], lanes, f"%s{block.tag}")
 
 
 def addresses(i: int, block: Block, lanes: Lanes) -> Iterable[str]:
-    """Where a block of argument i begins in each of W rows."""
+    """Yield IR for the address of a block of argument i in each of W rows."""
     for r in range(lanes.width):
         yield f"%at{block.tag}_{r} = getelementptr {lanes.real}, ptr %row{i}_{r}, i64 {block.index}"
 
 
 def in_registers(program: Program, emit: Emitter, watched: bool) -> Iterable[str]:
-    """The kernel between the transpositions; a block of outputs leaves as soon as it is complete, and a margin is looked at."""
+    """Yield the kernel and the transpositions; a block of outputs is written, and a margin checked, as soon as it is complete."""
     lanes, n_in = emit.lanes, len(program.inputs)
     yield from with_angles(program, emit, take)
     margins = program.outputs[-1].values if watched else ()
     waiting = []  # (argument, block, its values, those of them not yet computed)
-    for i, x in enumerate(program.outputs[: -1 if watched else None]):
-        for block in blocks_out(n_in + i, x.size, lanes):
+    for i, x in enumerate(program.shown if watched else program.outputs, n_in):
+        for block in blocks_out(i, x.size, lanes):
             values = x.values[int(block.index) : int(block.index) + block.count]
-            waiting.append((n_in + i, block, values, {v for v in values if v.__class__ is Expr}))
+            waiting.append((i, block, values, {v for v in values if v.__class__ is Expr}))
     leaves = [node for node in emit.places if node.__class__ is Expr and emit.is_leaf(node)]
     for node in (None, *leaves, *(node for part in emit.parts for node in part)):
         if node is not None:
@@ -255,26 +260,25 @@ def in_registers(program: Program, emit: Emitter, watched: bool) -> Iterable[str
 
 
 def take(i: int, size: int, emit: Emitter) -> Iterable[str]:
-    """The columns of argument i, as values."""
+    """Yield IR that loads the columns of argument i into registers, named in `emit.given`."""
     for block in blocks(i, size, emit.lanes.half):
         columns = yield from enter(i, block, emit)
         emit.given |= {(i, int(block.index) + k): columns[k] for k in range(block.count)}
 
 
 class Block(NamedTuple):
-    """Some columns of an argument: where they begin, how many, how many of these were in the block before, and the lines around
-    their code: none, or a loop over many."""
+    """Some neighbouring columns of an argument, moved together."""
 
-    index: str
+    index: str  # the first column, a number or a register
     count: int
     tag: str
-    known: int = 0
-    before: Sequence[str] = ()
+    known: int = 0  # columns that were in the block before as well
+    before: Sequence[str] = ()  # lines before and after the block's code: none, or a loop over many blocks
     after: Sequence[str] = ()
 
 
 def blocks(i: int, size: int, H: int) -> Iterable[Block]:
-    """The columns of argument i, H at a time: a few one after the other, many in a loop; the last ones overlap."""
+    """Yield the columns of argument i in blocks of H: a few one after the other, many in a loop; the last block overlaps."""
     whole = size - size % H
     if whole > UNROLLED * H:
         label, index = f"blocks{i}", f"%b{i}"
@@ -297,11 +301,11 @@ def blocks(i: int, size: int, H: int) -> Iterable[Block]:
 
 
 def blocks_out(i: int, size: int, lanes: Lanes) -> Iterable[Block]:
-    """The columns of a short output: W at a time, the rest as those of an input."""
+    """Yield the columns of a short output in blocks of W, the rest as those of an input."""
     whole = size - size % lanes.width
     for b in range(0, whole, lanes.width):
         yield Block(str(b), lanes.width, f"{i}_{b}")
-    if size - whole == 1:  # an element each: plain stores
+    if size - whole == 1:  # one element of each row: plain stores
         yield Block(str(whole), 1, f"{i}_{whole}")
         return
     for block in blocks(i, size, lanes.half):
@@ -313,30 +317,24 @@ def blocks_out(i: int, size: int, lanes: Lanes) -> Iterable[Block]:
 
 
 def slow(program: Program, lanes: Lanes, watched: bool) -> Iterable[str]:
-    """One state at a time through contiguous copies, for which room is made once."""
+    """Yield the loop over single states through contiguous copies, whose memory is allocated once."""
     arguments, n_in = written(program, watched), len(program.inputs)
     shapes, n, itemsize = [x.shape for x in arguments], len(arguments), lanes.bits // 8
-    sizes = [itemsize * elements(shape) for shape in shapes]
+    sizes = [itemsize * x.size for x in arguments]
     yield f"slow_entry:\n%copies = call ptr @malloc(i64 {max(sum(sizes), 1)})"
     for i in range(n):
         yield f"%copy{i} = getelementptr i8, ptr %copies, i64 {sum(sizes[:i])}"
     body = [line for i in range(n_in) for line in copy_elements(i, shapes[i], lanes, gather=True)]
-    body += [peaks.look(i, f"%copy{i}", x.size, lanes) for i, x in enumerate(program.inputs)]
+    body += [peaks.look(i, f"%copy{i}", x.size) for i, x in enumerate(program.inputs)]
     body += call_single("copy", n, program.outputs[-1].size if watched else 0, lanes)
     body += [line for i in range(n_in, n) for line in copy_elements(i, shapes[i], lanes, gather=False)]
     yield from walk("slow", n, "[ 0, %slow_entry ]", body, "slow_done")
     yield "slow_done:\ncall void @free(ptr %copies)\nbr label %finish"
 
 
-def elements(shape: tuple[int, ...]) -> int:
-    count = 1
-    for size in shape:
-        count *= size
-    return count
-
-
 def copy_elements(i: int, shape: tuple[int, ...], lanes: Lanes, *, gather: bool) -> Iterable[str]:
-    """Between a strided core and its contiguous copy: the last dimension by `copy`, and a loop for each of those before."""
+    """Yield IR that copies from a strided core to its contiguous copy (`gather`) or back: the last dimension by `copy`, with a loop
+    for each dimension before."""
     *outer, count = shape or (1,)
     offset, flat, item = "0", "0", lanes.bits // 8
     for d, size in enumerate(outer):
@@ -355,7 +353,7 @@ def copy_elements(i: int, shape: tuple[int, ...], lanes: Lanes, *, gather: bool)
 
 
 def define_copy(real: str) -> Iterable[str]:
-    """`copy(from, step, to, step, count)`: numbers one after the other; both steps in bytes."""
+    """Define `copy(from, step, to, step, count)`, which copies numbers one by one; both steps in bytes."""
     yield "define internal void @copy(ptr %from, i64 %from_step, ptr %to, i64 %to_step, i64 %count) noinline nounwind {"
     yield "entry:\nbr label %next\nnext:\n%k = phi i64 [ 0, %entry ], [ %k1, %next ]"
     for name in ("from", "to"):

@@ -1,15 +1,15 @@
-"""Memory that a function of a kernel has for itself."""
+"""Local memory of a kernel's functions."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
 ON_STACK = 1 << 16
-"""More bytes than this do not go on the stack, which is small in some threads."""
+"""Most bytes on the stack, which is small in some threads; more are allocated."""
 
 
 def rooms(sizes: Mapping[str, int]) -> Iterable[str]:
-    """Memory by name, in bytes: on the stack unless it is too much."""
+    """Yield IR for named buffers of these sizes in bytes, aligned to 64 bytes: on the stack unless they are too large for it."""
     total = sum(sizes.values())
     if total > ON_STACK:
         yield f"%rooms = call ptr @malloc(i64 {total + 64})"
@@ -24,5 +24,6 @@ def rooms(sizes: Mapping[str, int]) -> Iterable[str]:
 
 
 def leave_rooms(sizes: Mapping[str, int]) -> Iterable[str]:
+    """Yield IR that frees those buffers."""
     if sum(sizes.values()) > ON_STACK:
         yield "call void @free(ptr %rooms)"

@@ -1,4 +1,4 @@
-"""Operations that are more than one instruction: signs, choices, functions of the C library."""
+"""IR for operations of more than one instruction: signs, choices, functions of the C library."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from qddot.compile.lanes import Lanes
 
 
 def sign_of(out: str, x: str, lanes: Lanes) -> Iterable[str]:
-    """-1, 0 or 1."""
+    """Yield IR for the sign of x: -1, 0 or 1."""
     V, zero = lanes.number, lanes.literal(0.0)
     yield f"{out}_up = fcmp ogt {V} {x}, {zero}\n{out}_down = fcmp olt {V} {x}, {zero}"
     yield f"{out}_low = select {lanes.truth} {out}_down, {V} {lanes.literal(-1.0)}, {V} {zero}"
@@ -16,14 +16,14 @@ def sign_of(out: str, x: str, lanes: Lanes) -> Iterable[str]:
 
 
 def choice(out: str, args: Sequence[str], lanes: Lanes) -> Iterable[str]:
-    """Choose, of `x, then, otherwise`, one value where x is positive, else the other."""
+    """Yield IR for `then` in lanes where x is positive, else `otherwise`; `args`: x, then, otherwise."""
     x, then, otherwise = args
     yield f"{out}_up = fcmp ogt {lanes.number} {x}, {lanes.literal(0.0)}"
     yield f"{out} = select {lanes.truth} {out}_up, {lanes.number} {then}, {lanes.number} {otherwise}"
 
 
 def lane_by_lane(function: str, out: str, args: Sequence[str], lanes: Lanes) -> Iterable[str]:
-    """A function of the C library."""
+    """Yield IR that calls a function of the C library for each lane."""
     function += "f" if lanes.real == "float" else ""
     if lanes.width == 1:
         yield f"{out} = call {lanes.real} @{function}({', '.join(f'{lanes.real} {x}' for x in args)})"

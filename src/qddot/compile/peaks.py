@@ -1,9 +1,9 @@
-"""A watch over the inputs while a batch runs: a test that costs no pass over the data.
+"""Check of the inputs inside the loop over a batch: it costs no extra pass over the data.
 
-Of q the largest magnitude is kept (what is itself an angle is left to `sincos`), of other inputs the sum of all elements: where one
-is infinite or no number, so is the sum. Magnitudes are compared as integers: the bits of a number without its sign. Where one is
-too large, the processor's flag for an invalid operation is raised; NumPy reports it, and the caller looks for the reason.
-A flag without one, as from a sum of finite numbers that is too large, only costs time.
+The loop keeps the largest magnitude in q (except of elements that are angles: `sincos` checks those), and the sum of all elements
+of other inputs, which is infinite or NaN if one of them is. Magnitudes are compared as integers: the bits of a number without its
+sign. If one is too large, the processor's flag for an invalid operation is raised; NumPy reports it, and the caller looks for the
+reason. A false alarm, such as a sum of finite numbers that overflows, only costs time.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
     from qddot.graph.program import Program
 
 FAR = 1e6
-"""Angles beyond this have lost their meaning to rounding: worth a warning."""
+"""Angles beyond this, in radians, are warned of: their precision is lost to rounding."""
 
 FAR_BITS, INFINITE_BITS = (struct.unpack("<q", struct.pack("<d", x))[0] for x in (FAR, float("inf")))
 MAGNITUDE = (1 << 63) - 1
 
 LARGEST = 1000
-"""Elements of one state's argument that direct entries look at."""
+"""Most elements of one state's argument for which there is a direct entry."""
 
 
 def limit(name: str, lanes: Lanes) -> int:
-    """The bits from which on an input is suspicious: those of infinity, and for q of 1e6."""
+    """Return the bits of the magnitude from which on an input raises the flag: infinity, and for q `FAR`."""
     code = "<q" if lanes.bits == 64 else "<i"
     real = "<d" if lanes.bits == 64 else "<f"
     return struct.unpack(code, struct.pack(real, FAR if name == "q" else float("inf")))[0]
@@ -38,7 +38,7 @@ def sign_mask(lanes: Lanes) -> int:
 
 
 def define(lanes: Lanes) -> Iterable[str]:
-    """`peak(x, n, so far)` for one state, and `invalid()`."""
+    """Define `peak(x, n, place)`, which updates the largest magnitude by one state, and `invalid()`, which raises the flag."""
     I, real = f"i{lanes.bits}", lanes.real
     yield "@zero = internal global double 0.0\n@sink = internal global double 0.0"
     yield "define internal void @invalid() noinline nounwind {"
@@ -57,7 +57,7 @@ def define(lanes: Lanes) -> Iterable[str]:
 
 
 def begin(n_in: int, lanes: Lanes) -> Iterable[str]:
-    """Room for the peak of each input over single states; over whole vectors, for the peaks of q and the sum of all others."""
+    """Yield memory for the peak of each input over single states, and for whole vectors, for the peak of q and the others' sum."""
     for i in range(n_in):
         yield f"%one{i} = alloca i{lanes.bits}\nstore i{lanes.bits} 0, ptr %one{i}"
     if lanes.width > 1:
@@ -65,13 +65,13 @@ def begin(n_in: int, lanes: Lanes) -> Iterable[str]:
         yield f"%sum = alloca {lanes.number}, align 64\nstore {lanes.number} zeroinitializer, ptr %sum, align 64"
 
 
-def look(i: int, x: str, size: int, lanes: Lanes) -> str:
-    """IR that looks at one state of input i."""
+def look(i: int, x: str, size: int) -> str:
+    """Return IR that updates the peak of input i by one state."""
     return f"call void @peak(ptr {x}, i64 {size}, ptr %one{i})"
 
 
 def note(name: str, vectors: Sequence[str], tag: str, lanes: Lanes) -> Iterable[str]:
-    """Vectors of an input: of q the magnitudes; of others, which need only be finite, the sum, where what is not shows."""
+    """Yield IR that updates the peak of q, or the sum of the other inputs, by some vectors of an input."""
     V, I = lanes.number, lanes.integer
     if not vectors:
         return
@@ -93,7 +93,7 @@ def note(name: str, vectors: Sequence[str], tag: str, lanes: Lanes) -> Iterable[
 
 
 def judge(program: Program, lanes: Lanes, bad: str) -> Iterable[str]:
-    """IR at the end of the loop: raise the flag if an input went too far, or if something else is `bad`."""
+    """Yield IR for the end of the loop, which raises the flag if an input was too large, or if `bad` is true."""
     I, V = f"i{lanes.bits}", lanes.integer
     for i, x in enumerate(program.inputs):
         yield f"%peak{i} = load {I}, ptr %one{i}\n%far{i} = icmp uge {I} %peak{i}, {limit(x.name, lanes)}"

@@ -1,4 +1,4 @@
-"""A kernel that is called step after step."""
+"""A kernel that is called step after step, as in a simulation."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
     from qddot.compile.kernel import Kernel
 
 MOST = 256
-"""Steps in one call: work that is in vain where the first of them is doubtful, and for which nobody can be interrupted."""
+"""Most steps in one call: it cannot be interrupted, and is in vain if its first step is not valid."""
 
 Inputs = dict[str, np.ndarray]
 Careful = Callable[[Inputs], Sequence[np.ndarray]]
 
 
 class Repeated:
-    """One state by arrays of its own, which costs a tenth of an ordinary call, and batches; both give the same bits.
+    """A kernel for single states, at a tenth of the cost of an ordinary call, and for batches, with the same bits.
 
     Args:
-        what: it computes.
-        kernel: makes the kernel; called when first needed.
-        careful: computes the outputs of those states in which a margin is not positive. None: there are none, as the error says.
+        what: the name of the result, for errors.
+        kernel: a function that returns the kernel; called when first needed.
+        careful: a function that returns the outputs for states in which a margin is not positive. None: such a state is an error.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class Repeated:
         return One(self.kernel)
 
     def __call__(self, **inputs: np.ndarray) -> tuple[np.ndarray, ...]:
-        """The outputs; the batch is that of q."""
+        """Return the outputs, for the batch of q."""
         inputs = self.with_variables(inputs)
         if inputs["q"].ndim == 1 and self.is_plain and (found := self._one(inputs)) is not None:
             return found
@@ -57,42 +57,43 @@ class Repeated:
 
     @cached_property
     def is_plain(self) -> bool:
-        """True if the kernel may be called without a look at its inputs: q holds no quaternion, and arrays have elements."""
+        """True if inputs need no preparation: q has no quaternion, and no array is empty."""
         return self.evaluate.is_plain and not self.kernel.is_empty
 
     def tried(self, **inputs: np.ndarray) -> tuple[Sequence[np.ndarray], np.ndarray]:
-        """The outputs, and (...) in which states a margin is not positive: there they mean nothing."""
+        """Return the outputs, and (...) True for states with a margin that is not positive: their outputs are not valid."""
         inputs = self.wide(self.with_variables(inputs))
         results, margins = self.evaluate.evaluate(self.what, self.kernel, inputs, self.options, watch=False)
-        sure = np.ones(inputs["q"].shape[:-1], bool) if margins is None else (margins > 0).all(-1)
-        return results, np.logical_not(np.asarray(sure))
+        valid = np.ones(inputs["q"].shape[:-1], bool) if margins is None else (margins > 0).all(-1)
+        return results, np.logical_not(np.asarray(valid))
 
     def with_variables(self, inputs: Inputs) -> Inputs:
-        """The inputs and, where the robot has variables, their numbers as described."""
+        """Return the inputs and, if the robot has variables, their numbers as described."""
         if not self.evaluate.model.variables:
             return inputs
         return dict(with_given(self.evaluate.model.variables, inputs, None, self.kernel.dtype))
 
     def wide(self, inputs: Inputs) -> Inputs:
-        """Each with the batch of q."""
+        """Return each input broadcast to the batch of q."""
         batch = inputs["q"].shape[:-1]
         shapes = {x.name: (*batch, *x.shape) for x in self.kernel.program.inputs}
         return {name: np.ascontiguousarray(np.broadcast_to(inputs[name], s)) for name, s in shapes.items()}
 
     def ahead(self, steps: int, state: Sequence[np.ndarray], **rest: np.ndarray) -> tuple[list[np.ndarray], int]:
-        """Many steps of one motion, which the first inputs and the outputs are the states of (see `Ahead`); none where q holds
-        quaternions, which every call makes unit."""
+        """Return the states after many steps of one motion, and the number of valid ones (see `Ahead`); no steps if q has
+        quaternions, since every call normalises them."""
         if not self.is_plain:
             return [x[None][:0] for x in state], 0
         return self._ahead(steps, state, self.with_variables(rest))
 
     @cached_property
     def _ahead(self) -> Ahead:
-        from qddot.compile.ahead import Ahead  # likewise
+        from qddot.compile.ahead import Ahead  # LLVM: loaded when first needed
 
         return Ahead(self.kernel)
 
     def batch(self, inputs: Inputs) -> tuple[np.ndarray, ...]:
+        """Return the outputs for arrays with the batch of q; those of `careful` where a margin is not positive."""
         results, margins = self.evaluate.evaluate(self.what, self.kernel, inputs, self.options, watch=self.careful is None)
         if margins is not None:
             if self.careful is None:

@@ -1,9 +1,9 @@
-"""Results of W states on their way from vectors to rows of memory.
+"""IR that writes the results of W states from vectors to rows of memory.
 
-A kernel for W states leaves each distinct value once, as a vector in its slot: of a symmetric matrix one half, of zeros one. From
-there tables say which slots make which elements, W of them at a time. Rows that follow each other leave in whole lines of memory
-(`lines`). Rows of mostly zeros are put together on a stage, where zeros stay from one round to the next. Results too large for
-the caches bypass them, at more than twice the speed.
+A kernel for W states stores each distinct value once, as a vector in its slot: half of a symmetric matrix, a single zero. Tables
+give the slot of each element, and W elements are written at a time. Rows that follow each other are written in whole cache lines
+(`lines`). Rows of mostly zeros are assembled in a buffer, the stage, where zeros stay from one round to the next. Results too large
+for the caches bypass them, at more than twice the speed.
 """
 
 from __future__ import annotations
@@ -15,22 +15,21 @@ from qddot.compile import lines
 from qddot.compile.kernel_ir import slots
 from qddot.compile.lanes import Lanes
 from qddot.compile.transpose import write_columns
-from qddot.graph.expr import Expr
+from qddot.graph.expr import Expr, is_zero
 from qddot.graph.program import Output, Program
-from qddot.model.scalar import Scalar
 
 LARGE = 1 << 23
-"""Results with more bytes than this leave the caches anyway."""
+"""Results with more bytes than this bypass the caches, in which they would not stay."""
 
 SPARSE = 0.8
-"""From this share of zeros on, a detour over the stage costs less than writing them again and again."""
+"""Share of zeros from which on the stage costs less than writing the zeros again and again."""
 
 
 class Results:
-    """Where the results of W states are: `slots` for each distinct value. Margins that are `watched` stay there."""
+    """The results of W states: `slots` has the place of each distinct value. Margins that are `watched` are not written."""
 
     def __init__(self, program: Program, lanes: Lanes, watched: bool) -> None:
-        self.outputs, self.lanes, self.first = program.outputs[: -1 if watched else None], lanes, len(program.inputs)
+        self.outputs, self.lanes, self.first = program.shown if watched else program.outputs, lanes, len(program.inputs)
         self.slots = slots(program)
 
     @property
@@ -44,7 +43,7 @@ class Results:
 
     @cached_property
     def stages(self) -> list[int]:
-        """Where the stage of each output begins, after one vector, and where the last one ends, in bytes."""
+        """Offsets in bytes at which the stage of each output begins, after one vector, and at which the last one ends."""
         ends = [self.vector]
         for output in self.outputs:
             ends.append(ends[-1] + ((is_sparse(output) * output.size + 1) * self.vector if self.is_tabled(output) else 0))
@@ -52,23 +51,24 @@ class Results:
 
     @property
     def tabled(self) -> list[tuple[int, Output]]:
-        """Outputs that are put together from whole vectors, with their number."""
+        """Outputs that are written in whole vectors, with their number."""
         return [(i, x) for i, x in enumerate(self.outputs, self.first) if self.is_tabled(x)]
 
     @property
     def lined(self) -> list[tuple[int, Output]]:
-        """Outputs that leave in lines where they bypass the caches, with their number."""
+        """Outputs that are written in whole cache lines when they bypass the caches, with their number."""
         return [(i, x) for i, x in self.tabled if not is_sparse(x)]
 
     def is_tabled(self, output: Output) -> bool:
-        """Wide enough to be put together from whole vectors."""
+        """Return True for an output that is at least one vector wide."""
         return output.size >= self.lanes.width
 
     def define(self) -> Iterable[str]:
-        """The tables: of each group of W elements its first column, in bytes of a row, and its slots, in bytes of the room."""
+        """Define the tables and functions. For each group of W elements a table has the first column, in bytes of a row, and the
+        slots, in bytes of their memory."""
         W, item = self.lanes.width, self.lanes.bits // 8
         for i, output in self.tabled:
-            slots = [self.slots[plain(x)] * self.vector for x in output.values]
+            slots = [self.slots[x] * self.vector for x in output.values]
             numbers = [f"i32 {x}" for k in groups_of(output, W) for x in (k * item, *slots[k : k + W])] or ["i32 0"]
             yield f"@table{i} = internal constant [{len(numbers)} x i32] [{', '.join(numbers)}]"
         yield from define_spread(self.lanes)
@@ -80,7 +80,7 @@ class Results:
             yield from lines.define_finish(shift, self.lanes)
 
     def begin(self) -> Iterable[str]:
-        """Code before the first states: constants, the stages, and which results bypass the caches."""
+        """Yield IR before the first states: store constants, clear the stages, and decide which results bypass the caches."""
         V, item = self.lanes.number, self.lanes.bits // 8
         for x, slot in self.slots.items():
             if x.__class__ is not Expr:
@@ -95,7 +95,8 @@ class Results:
             yield f"%base_at{i} = ptrtoint ptr %base{i} to i64\n%over{i} = and i64 %base_at{i}, {self.vector - 1}"
 
     def tell(self) -> Iterable[str]:
-        """Code before each round: at %rows where the next states are, and where results will go, unless they bypass the caches."""
+        """Yield IR before each round: store at %rows the addresses of the next states, and of the results that do not bypass the
+        caches, for prefetching."""
         for i in range(self.first):
             yield f"%ahead{i} = mul i64 %step{i}, {self.lanes.width}\n%near{i} = getelementptr i8, ptr %row{i}_0, i64 %ahead{i}"
         for i, output in enumerate(self.outputs, self.first):
@@ -105,7 +106,7 @@ class Results:
             yield f"%near{i}p = getelementptr ptr, ptr %rows, i64 {i}\nstore ptr %near{i}, ptr %near{i}p"
 
     def leave(self) -> Iterable[str]:
-        """After each round: from the slots to the W rows at %row<i>_0 and so on."""
+        """Yield IR after each round: write from the slots to the W rows at %row<i>_0 and so on."""
         W, item = self.lanes.width, self.lanes.bits // 8
         yield "%first = icmp eq i64 %k, 0"
         for i, output in self.tabled:
@@ -124,7 +125,7 @@ class Results:
             yield f"plain{i}:\n{spread} %row{i}_0, i64 %step{i})\nbr label %left{i}\nleft{i}:"
 
     def end(self) -> Iterable[str]:
-        """After the last round: what waits for another one."""
+        """Yield IR after the last round: write the incomplete vectors that are left."""
         for i, output in self.tabled:
             yield f"br i1 %stream{i}, label %finish{i}, label %finished{i}\nfinish{i}:"
             yield f"%end{i} = mul i64 %whole, %step{i}\n%end_at{i} = getelementptr i8, ptr %base{i}, i64 %end{i}"
@@ -135,22 +136,13 @@ class Results:
                 for shift in lines.shifts(self.lanes):
                     yield f"finish{i}_{shift}:\ncall void @finish_{shift}(ptr %wait{i}, ptr %end_at{i})\nbr label %finished{i}"
             yield f"finished{i}:"
-        yield "fence seq_cst"  # what bypassed the caches comes before anything after
+        yield "fence seq_cst"  # stores that bypass the caches become visible before any later one
 
     def for_each_shift(self, i: int, label: str, other: str) -> Iterable[str]:
-        """Go on at the label for the shift of output i's array, or elsewhere."""
+        """Yield a jump to the label for the shift of output i's array, or to `other`."""
         item = self.lanes.bits // 8
         cases = " ".join(f"i64 {shift * item}, label %{label}{i}_{shift}" for shift in lines.shifts(self.lanes))
         yield f"switch i64 %over{i}, label %{other} [ {cases} ]"
-
-
-def plain(x: Scalar) -> Scalar:
-    """A node, or a float."""
-    return x if x.__class__ is Expr else float(x)
-
-
-def is_zero(x: Scalar) -> bool:
-    return x.__class__ is not Expr and x == 0
 
 
 def is_sparse(output: Output) -> bool:
@@ -158,7 +150,7 @@ def is_sparse(output: Output) -> bool:
 
 
 def groups_of(output: Output, W: int) -> list[int]:
-    """Where W elements begin, such that every element is in some group; of a sparse output, every one that is not zero."""
+    """Return the first elements of groups of W such that every element, or in a sparse output every nonzero one, is in a group."""
     found, k, sparse = [], 0, is_sparse(output)
     while k < output.size:
         if sparse and is_zero(output.values[k]):
@@ -170,7 +162,7 @@ def groups_of(output: Output, W: int) -> list[int]:
 
 
 def define_spread(lanes: Lanes) -> Iterable[str]:
-    """`spread(slots, table, groups, to, step)`: the vectors a table names, as W rows."""
+    """Define `spread(slots, table, groups, to, step)`, which writes the vectors that a table names as W rows."""
     W, V, align = lanes.width, lanes.number, lanes.bits // 8
     yield "define internal void @spread(ptr noalias %slots, ptr noalias %table, i64 %groups, ptr noalias %to, i64 %step)"
     yield "noinline nounwind {\nentry:\n%some = icmp sgt i64 %groups, 0\nbr i1 %some, label %next, label %done"
@@ -187,10 +179,10 @@ def define_spread(lanes: Lanes) -> Iterable[str]:
 
 
 def define_deliver(lanes: Lanes) -> Iterable[str]:
-    """`deliver(stage, to, step, size, stream, first)`: W rows of `size` bytes from the stage to memory.
+    """Define `deliver(stage, to, step, size, stream, first)`, which copies W rows of `size` bytes from the stage to memory.
 
-    As a stream, whole aligned vectors bypass the caches. The last one is not yet whole where rows do not begin with a vector: it
-    waits before the stage for the next round, and `finish(stage, to)` writes it after the last one.
+    With `stream`, whole aligned vectors bypass the caches. If rows do not begin at a vector's address, the last vector is not
+    complete: it is kept before the stage for the next round, and `finish(stage, to)` writes it after the last one.
     """
     W, V, item = lanes.width, lanes.number, lanes.bits // 8
     vector = W * item
@@ -221,7 +213,7 @@ def define_deliver(lanes: Lanes) -> Iterable[str]:
 
 
 def part_of_vector(which: str, stage: str, to: str, at: str, over: str, lanes: Lanes) -> Iterable[str]:
-    """Store those elements of the vector at an offset whose place in it compares with `over`."""
+    """Yield IR that stores part of the vector at an offset: the elements whose bytes in it compare as `which` with `over`."""
     W, V, item, I = lanes.width, lanes.number, lanes.bits // 8, f"<{lanes.width} x i64>"
     yield f"%one = insertelement {I} poison, i64 {over}, i64 0"
     yield f"%every = shufflevector {I} %one, {I} poison, <{W} x i32> zeroinitializer"

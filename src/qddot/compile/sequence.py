@@ -1,8 +1,8 @@
-"""In which order a long kernel computes, and which values wait where: so that few of them wait at a time, in the nearest cache.
+"""Order of computation in a long kernel, and the values kept in memory: few at a time, so that they fit in the nearest cache.
 
-What the algorithm made first is not always needed first: of a robot with legs and arms all motions, before the forces of the first
-limb. And of more values than there are registers those should wait in memory that are needed last, which a compiler, whose
-registers are for branches and loops too, does not see: it writes a quarter more. None of this changes an operation.
+The algorithms' own order keeps many values for long: for a robot with legs and arms, the motions of all limbs come before the
+forces of the first. And if there are more values than registers, those that are needed last should go to memory; a compiler, which
+allocates registers for code with branches and loops, stores a quarter more. None of this changes an operation.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from collections.abc import Callable, Collection, Sequence
 from qddot.graph.expr import Expr
 
 LATER = 2_000
-"""What is not needed for so many instructions is not computed before."""
+"""A value that is first needed more instructions later than this is moved to just before its first use."""
 
 Operands = Callable[[Expr], Sequence[Expr]]
 
 
 def by_component(nodes: Sequence[Expr], operands: Operands) -> list[Expr]:
-    """Nodes in their order, but first all that are connected with the first one, as of one leg, then with the next that is left."""
+    """Return the nodes component by component of their graph (one leg after the other), each component in the nodes' order."""
     leader = {node: node for node in nodes}
 
     def find(node: Expr) -> Expr:
@@ -38,8 +38,8 @@ def by_component(nodes: Sequence[Expr], operands: Operands) -> list[Expr]:
 
 
 def when_needed(nodes: Sequence[Expr], operands: Operands) -> list[Expr]:
-    """Nodes in their order, but those that would wait for long just before their first use: of two arms, one after the other."""
-    first: dict[Expr, int] = {}  # where a node is used first
+    """Return the nodes in their order, except that those needed only much later come just before their first use."""
+    first: dict[Expr, int] = {}  # the place where a node is first used
     place: dict[Expr, int] = {}
     for k in reversed(range(len(nodes))):
         node = nodes[k]
@@ -47,12 +47,12 @@ def when_needed(nodes: Sequence[Expr], operands: Operands) -> list[Expr]:
         place[node] = use if use - k > LATER else k
         for a in operands(node):
             first[a] = min(first.get(a, len(nodes)), place[node])
-    return sorted(nodes, key=lambda node: place[node])  # of equal places as before: operands first
+    return sorted(nodes, key=lambda node: place[node])  # stable, so operands still come first
 
 
 def departures(part: Sequence[Expr], operands: Operands, registers: int) -> dict[Expr, list[Expr]]:
-    """For some nodes the values that leave the registers after them, though this part needs them again: those it needs last."""
-    uses: dict[Expr, list[int]] = defaultdict(list)  # the next one at the end
+    """Return, for some nodes, the values that leave the registers after them and are needed again: those needed last."""
+    uses: dict[Expr, list[int]] = defaultdict(list)  # the next use is the last element
     for k in reversed(range(len(part))):
         for a in operands(part[k]):
             uses[a].append(k)
@@ -73,10 +73,10 @@ def departures(part: Sequence[Expr], operands: Operands, registers: int) -> dict
 
 
 def shared_places(
-    parts: Sequence[Sequence[Expr]], operands: Operands, departed: Sequence[Collection[Expr]], elsewhere: Collection[Expr]
+    parts: Sequence[Sequence[Expr]], operands: Operands, departed: Sequence[Sequence[Expr]], elsewhere: Collection[Expr]
 ) -> dict[Expr, int]:
-    """Values that are read from memory, by a later part or after they have departed, each with its place: another's, once the last
-    part that reads it is done. Those that are `elsewhere` in memory anyway need none."""
+    """Return a place in memory for each value that is read by a later part, or after it has left the registers. A place is used
+    again after the last part that reads its value. Values in `elsewhere` are in memory anyway and need none."""
     home = {node: k for k, part in enumerate(parts) for node in part if node not in elsewhere}
     last = {a: k for k, part in enumerate(parts) for node in part for a in operands(node) if home.get(a, k) != k}
     for k, values in enumerate(departed):

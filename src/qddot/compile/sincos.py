@@ -1,10 +1,10 @@
-"""Sine and cosine together, of all angles of a kernel at once: our own, so that one state and a batch give the same bits.
+"""IR for sine and cosine of all angles of a kernel at once, with the same bits for one state and a batch.
 
 An angle is reduced by multiples of pi/2 in three parts, each subtraction a fused multiply-add (without one: in parts so short that
-their products are exact, with the roundings of the subtractions carried along), then two polynomials on [-pi/4, pi/4] are evaluated
-and swapped or negated by quadrant. One loop does it for every angle, so that its constants stay in registers; of a single state it
-takes as many angles at a time as the processor can. Beyond `LIMIT` the C library answers, in a second pass: rare, and out of the
-way; it also raises the flag for an invalid operation, so that somebody looks at such an angle.
+their products are exact, with the roundings of the subtractions carried along). Then two polynomials on [-pi/4, pi/4] are evaluated
+and swapped or negated by quadrant. One loop takes all angles, so that its constants stay in registers; for a single state each
+vector holds as many angles as fit. Angles beyond `LIMIT`, which are rare, are computed by the C library in a second pass, which
+also raises the flag for an invalid operation, so that the caller checks them.
 Largest error against the exact values: 1.6 units in the last place of the result, 0.2 in the median, any finite argument
 (tests/compile/test_sincos.py).
 """
@@ -22,11 +22,13 @@ from qddot.graph.program import Program
 TRIG = frozenset(("sin", "cos"))
 
 REACH = {"double": 1 << 19, "float": 1 << 13}
-"""How many quarter turns the reduction may take off."""
+"""Largest number of quarter turns that the reduction can subtract."""
 
 LIMIT = {real: turns * math.pi / 2 for real, turns in REACH.items()}
+"""Largest angle that is reduced here, in radians."""
+
 ROUND = {"double": 1.5 * 2.0**52, "float": 1.5 * 2.0**23}
-"""A number so large that adding it rounds to a whole number, which then stands in its last bits."""
+"""A number so large that adding it rounds to a whole number, which is then in the last bits of the sum."""
 
 ROUND_BITS = {"double": 0x4338 << 48, "float": 0x4B40 << 16}
 
@@ -34,11 +36,13 @@ PARTS = {
     "double": (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591833e-33),
     "float": (1.57079637050628662109375, -4.37113900018624283e-8, -1.71512449109825e-15),
 }
+"""pi/2 as a sum of three numbers, for fused multiply-add."""
+
 HALF_PI = 0x1921FB54442D18469898CC51701B839A252049C1114CF98E
 """pi/2 in units of 2^-188."""
 
 EXACT = {"double": (33, 33, 33, 53), "float": (11, 11, 11, 11, 11, 24)}
-"""Bits of each part without fused multiply-add: times a number of quarter turns below REACH they fit, but for the last."""
+"""Bits of each part of pi/2 without fused multiply-add: all products with up to REACH quarter turns but the last are exact."""
 
 SINE = {
     "double": (
@@ -69,14 +73,14 @@ def name(lanes: Lanes) -> str:
 
 
 class Rooms(NamedTuple):
-    """Where `count` angles of a kernel over `lanes` stand in memory, and afterwards their sines and cosines."""
+    """Layout in memory of `count` angles of a kernel over `lanes`, and of their sines and cosines."""
 
     count: int
     lanes: Lanes
 
     @property
     def vectors(self) -> int:
-        """Number of vectors in the loop: one for each angle of W states; of one state, as many angles share one as fit."""
+        """Number of vectors in the loop: one for each angle of W states; for one state, a vector holds as many angles as fit."""
         return self.count if self.lanes.width > 1 else -(-self.count // self.lanes.native)
 
     @property
@@ -89,7 +93,7 @@ class Rooms(NamedTuple):
         return self.lanes if self.lanes.width > 1 else self.lanes.whole_vector
 
     def place(self, angle: int, function: str) -> int:
-        """Place of a `sin` or `cos` among the results, counted in numbers of `lanes`."""
+        """Return the index of a `sin` or `cos` among the results, counted in numbers of `lanes`."""
         if self.lanes.width > 1:
             return 2 * angle + (function == "cos")
         vector, lane = divmod(angle, self.lanes.native)
@@ -97,7 +101,7 @@ class Rooms(NamedTuple):
 
 
 def define(lanes: Lanes) -> Iterable[str]:
-    """`sincos(angles, results, n)`: of each of n vectors of angles a vector of sines and one of cosines."""
+    """Define `sincos(angles, results, n)`, which writes for each of n vectors of angles a vector of sines and one of cosines."""
     V, T, I, W = lanes.number, lanes.truth, lanes.integer, lanes.width
     yield from define_far(lanes)
     yield f"define internal void {name(lanes)}(ptr noalias %in, ptr noalias %out, i64 %n) noinline nounwind {{\nentry:"
@@ -119,14 +123,15 @@ def define(lanes: Lanes) -> Iterable[str]:
 
 
 def turns(lanes: Lanes) -> Iterable[str]:
-    """%turns, whose last bits are REACH plus the quarter turns nearest to %x: unless it is far, only they are set in %beyond."""
+    """Yield IR for %turns, whose last bits are REACH plus the number of quarter turns nearest to %x, and for %beyond, in which only
+    these bits are set unless |x| is beyond `LIMIT`."""
     V, I, real = lanes.number, lanes.integer, lanes.real
     yield from fused(lanes, "%turns", "%x", lanes.literal(2 / math.pi), lanes.literal(ROUND[real] + REACH[real]))
     yield f"%q = bitcast {V} %turns to {I}\n%beyond = xor {I} %q, {lanes.whole(ROUND_BITS[real])}"
 
 
 def near_zero(lanes: Lanes) -> Iterable[str]:
-    """%sine and %cosine of %x, after %turns."""
+    """Yield IR for %sine and %cosine of %x, from %turns."""
     V, I, real = lanes.number, lanes.integer, lanes.real
     yield f"%whole_turns = fsub {V} %turns, {lanes.literal(ROUND[real] + REACH[real])}"
     yield f"%minus = fneg {V} %whole_turns"
@@ -151,7 +156,7 @@ def near_zero(lanes: Lanes) -> Iterable[str]:
 
 
 def reduced(lanes: Lanes) -> Iterable[str]:
-    """%rest: %x less the quarter turns, each part of pi/2 in one rounding."""
+    """Yield IR for %rest, %x less the quarter turns, with one rounding for each part of pi/2."""
     rest, parts = "%x", PARTS[lanes.real]
     for k, part in enumerate(parts):
         after = "%rest" if k == len(parts) - 1 else f"%rest{k}"
@@ -160,7 +165,7 @@ def reduced(lanes: Lanes) -> Iterable[str]:
 
 
 def reduced_exactly(lanes: Lanes) -> Iterable[str]:
-    """Reduce an angle without fused multiply-add: the error of every difference (Knuth's two-sum) is added at the end."""
+    """Yield IR for %rest without fused multiply-add: the error of every difference (Knuth's two-sum) is added at the end."""
     V, rest, lost = lanes.number, "%x", lanes.literal(0.0)
     for k, part in enumerate(exact_parts(lanes.real)):
         yield f"%part{k} = fmul {V} %minus, {lanes.literal(part)}\n%sum{k} = fadd {V} {rest}, %part{k}"
@@ -172,7 +177,7 @@ def reduced_exactly(lanes: Lanes) -> Iterable[str]:
 
 
 def exact_parts(real: str) -> Iterable[float]:
-    """pi/2 cut into numbers of a few bits each."""
+    """Yield numbers of a few bits each, whose sum is pi/2."""
     left, at = HALF_PI, 189
     for bits in EXACT[real]:
         at -= bits
@@ -182,7 +187,7 @@ def exact_parts(real: str) -> Iterable[float]:
 
 
 def fused(lanes: Lanes, out: str, a: str, b: str, c: str) -> Iterable[str]:
-    """out = a b + c, in one rounding where the computer can."""
+    """Yield IR for out = a b + c, with one rounding if the computer has a fused multiply-add."""
     if lanes.fma:
         yield f"{out} = {lanes.call('fma', a, b, c)}"
     else:
@@ -190,7 +195,7 @@ def fused(lanes: Lanes, out: str, a: str, b: str, c: str) -> Iterable[str]:
 
 
 def horner(lanes: Lanes, out: str, coefficients: Sequence[float]) -> Iterable[str]:
-    """A polynomial in %z."""
+    """Yield IR for a polynomial in %z."""
     value = lanes.literal(coefficients[0])
     for k, c in enumerate(coefficients[1:]):
         last = k == len(coefficients) - 2
@@ -199,7 +204,7 @@ def horner(lanes: Lanes, out: str, coefficients: Sequence[float]) -> Iterable[st
 
 
 def define_far(lanes: Lanes) -> Iterable[str]:
-    """Define sines and cosines by the C library, one number after the other, where angles are beyond the limit."""
+    """Define the second pass: sines and cosines of angles beyond the limit, by the C library, one number after the other."""
     real, W, end = lanes.real, lanes.width, "f" if lanes.real == "float" else ""
     yield f"define internal void {name(lanes)}.far(ptr noalias %in, ptr noalias %out, i64 %n) noinline nounwind {{\nentry:"
     yield f"%count = mul i64 %n, {W}\nbr label %next\nnext:\n%k = phi i64 [ 0, %entry ], [ %k1, %end ]"
@@ -215,7 +220,7 @@ def define_far(lanes: Lanes) -> Iterable[str]:
 
 
 def late_angles(program: Program) -> set[Expr]:
-    """Angles that depend on the sine or cosine of others."""
+    """Return the angles that depend on the sine or cosine of others."""
     if all(node.args[0].op == "var" for node in program.nodes if node.op in TRIG):  # as usual
         return set()
     turning: set[Expr] = set()
@@ -226,6 +231,6 @@ def late_angles(program: Program) -> set[Expr]:
 
 
 def side_by_side(angles: Sequence[Expr]) -> bool:
-    """True if these are elements of one input, one after the other."""
+    """Return True if the angles are consecutive elements of one input."""
     first = angles[0]
     return first.op == "var" and all(x.op == "var" and x.args == (first.args[0], first.args[1] + k) for k, x in enumerate(angles))

@@ -1,4 +1,4 @@
-"""Why a quantity does not exist in a state: which joint nothing resists, or what is too large."""
+"""Errors for states in which a quantity does not exist, with the reason: a joint without inertia, or numbers too large."""
 
 from __future__ import annotations
 
@@ -13,12 +13,14 @@ if TYPE_CHECKING:
     from qddot.compile.evaluate import Evaluator
 
 WELL_CONDITIONED = 1e11
+"""Condition number of a mass matrix below which its condition is not the reason."""
+
 MOST_CONDITIONED = 1e15
-"""Eigenvalues further apart than this are not told from zero in float64."""
+"""Condition number above which the smallest eigenvalue cannot be told from zero in float64."""
 
 
 def singular(evaluate: Evaluator, quantity: str, margins: np.ndarray, inputs: Mapping[str, Any]) -> SingularityError:
-    """Why a quantity does not exist where a margin is not positive."""
+    """Return the error for a quantity in the first state with a margin that is not positive."""
     bad = ~(margins > 0)
     *state, _ = (int(i) for i in np.argwhere(bad)[0])
     column = int(np.flatnonzero(bad[tuple(state)])[-1])  # elimination begins at the tips, so the last column is the cause
@@ -30,7 +32,7 @@ def singular(evaluate: Evaluator, quantity: str, margins: np.ndarray, inputs: Ma
         )
     if not np.isfinite(margins[(*state, column)]):
         return SingularityError(f"{quantity} is not finite{where}: the forces, or numbers of the state, are too large")
-    column %= evaluate.model.mechanism.nv  # a step has margins of each stage
+    column %= evaluate.model.mechanism.nv  # the margins of a step are those of all its stages
     joint = next(c.name for c in evaluate.model.mechanism.coordinates if column in c.v)
     if margins.dtype == np.float32:
         return SingularityError(
@@ -50,7 +52,7 @@ def singular(evaluate: Evaluator, quantity: str, margins: np.ndarray, inputs: Ma
 
 
 def condition(evaluate: Evaluator, inputs: Mapping[str, Any], batch: tuple[int, ...], state: tuple[int, ...]) -> float:
-    """Return the condition number of the mass matrix in one state, infinite where an eigenvalue is not positive."""
+    """Return the condition number of the mass matrix in one state, infinite if an eigenvalue is not positive."""
     given = {name: np.asarray(inputs[name], float) for name in ("q", "parameters", "variables") if name in inputs}
     here = {name: np.broadcast_to(x, (*batch, x.shape[-1]))[state] for name, x in given.items()}
     moments = np.linalg.eigvalsh(evaluate("mass_matrix", here, {}))

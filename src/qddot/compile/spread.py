@@ -1,4 +1,4 @@
-"""A batch on a cluster: some states a task. States do not know of each other, so the bits are those of one machine."""
+"""A batch on a cluster: each task computes some of the states. States are independent, so the bits are those of one machine."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from qddot.compile.given import with_given
 from qddot.compile.together import compute_together, named_pairs
 
 STATES = 50_000
-"""Of one task, at most."""
+"""Most states in one task."""
 
 
 def compute_spread(
@@ -43,11 +43,13 @@ def compute_spread(
 
 
 def pieces(flat: Mapping[str, np.ndarray], count: int, size: int) -> Iterator[dict[str, np.ndarray]]:
+    """Yield the arrays in pieces of `size` states, at least one piece."""
     for begin in range(0, max(count, 1), size):
         yield {name: a[begin : begin + size] for name, a in flat.items()}
 
 
 def joined(parts: Sequence[Any], lead: tuple[int, ...]) -> Any:
+    """Return the results of all pieces as one array, or tuple of arrays, with the batch's leading dimensions."""
     if isinstance(parts[0], tuple):
         return tuple(joined(each, lead) for each in zip(*parts))
     whole = np.concatenate(parts)
@@ -55,6 +57,7 @@ def joined(parts: Sequence[Any], lead: tuple[int, ...]) -> Any:
 
 
 def at_worker(recipe: bytes, part: Mapping[str, np.ndarray]) -> dict[str, Any]:
+    """Compute one piece, in a worker."""
     evaluate, quantities, names, options = unpacked(recipe)
     own = {**options, "threads": 1} | ({"variables": part["variables"]} if "variables" in part else {})
     return compute_together(evaluate, quantities, [part[name] for name in names], own)  # type: ignore[arg-type]
@@ -62,6 +65,6 @@ def at_worker(recipe: bytes, part: Mapping[str, np.ndarray]) -> dict[str, Any]:
 
 @lru_cache(maxsize=4)
 def unpacked(recipe: bytes) -> tuple[Evaluator, Any, list[str], dict[str, Any]]:
-    """Compiled once in a worker, not for every piece."""
+    """Return the robot's evaluator and the request; cached, so that a worker compiles once and not for every piece."""
     model, quantities, names, options = pickle.loads(recipe)
     return Evaluator(model), quantities, names, options

@@ -1,12 +1,12 @@
-"""A program too long for code of its own: a table of instructions, and one short loop that carries them out.
+"""IR for very long programs: a table of instructions, and one short loop that interprets them.
 
-Code for half a million operations takes LLVM ten seconds. A table takes none of that, and code so long does not stay in the caches
-either: its instructions are longer than the row of 8 bytes that stands for them.
+For half a million operations LLVM takes ten seconds to make code. A table needs no such time, and code so long would not stay in
+the caches either: its instructions are longer than the table's rows of 8 bytes.
 
-A row is `to, a, b, c`: places in one array that holds the inputs, sines and cosines, constants, and after them the values made so
-far; a place is used again when nobody needs its value any more. Sums, differences and products are all `a b + c`, so that the loop
-need not ask which: `x + y = x 1 + y` and `x y = x y + -0` have the bits of the operations themselves. Rows of other kinds, which
-are few, stand in runs of their own. So a table computes the bits that code would.
+A row is `to, a, b, c`: indices in one array of values that begins with the inputs, sines and cosines, and constants, followed by
+computed values; an index is used again when its value is no longer needed. Sums, differences and products are all `a b + c`, so
+that the loop has no branch for them: `x + y = x 1 + y` and `x y = x y + -0` have the bits of the operations themselves. Rows of
+other kinds, which are few, are in runs of their own. So a table computes the bits of code.
 """
 
 from __future__ import annotations
@@ -31,27 +31,27 @@ from qddot.model.scalar import Scalar
 SUM = "a b + c"
 KINDS = (SUM, "/", "sqrt", "sign", "select", "atan2", "sin", "cos")
 OTHER_SIGN = 1 << 31
-"""In `a` and `c` of a sum, beside the place: take the value with the other sign. It is the first bit, in short rows too."""
+"""The bit of `a` or `c` in a sum that negates the value; in 16-bit rows too it is the highest one."""
 
 
 class Table(NamedTuple):
-    """Table that the loop reads."""
+    """The table that the loop reads. A place is an index in the array of values."""
 
-    rows: np.ndarray  # (n, 4) of `to, a, b, c`; 16 bits each where so many places suffice, else 32
+    rows: np.ndarray  # (n, 4) of `to, a, b, c`; 16 bits each if that is enough for the places, else 32
     runs: array  # see `Rows.runs`
     constants: tuple[float, ...]  # the numbers whose places begin at `constants_at`
     constants_at: int
-    leaving: array  # the place of each value that is a result, in the order in which they leave
-    size: int  # places in all
+    leaving: array  # the place of each result, in the order in which they are written
+    size: int  # number of places
 
 
 class Rows:
-    """Instructions whose operands are still numbers of nodes, or of constants: those count down from -1.
+    """Instructions before places are assigned: operands are the numbers of nodes, or of constants, which count down from -1.
 
     Attributes:
-        to, a, b, c: one element a row.
-        a_sign, c_sign: `OTHER_SIGN` or 0.
-        kinds: of each row.
+        to, a, b, c: one element for each row.
+        a_sign, c_sign: `OTHER_SIGN` or 0, for each row.
+        kinds: the kind of each row, of `KINDS`.
     """
 
     def __init__(self, emit: Emitter) -> None:
@@ -81,6 +81,7 @@ class Rows:
                 raise ValueError(f"no row of a table for {op!r}")
 
     def add(self, kind: str, node: Expr, operands: tuple, a_sign: int = 0, c_sign: int = 0) -> None:
+        """Append a row."""
         self.kinds.append(kind)
         self.to.append(node.number)
         for column, x in zip((self.a, self.b, self.c), operands):
@@ -89,23 +90,24 @@ class Rows:
         self.c_sign.append(c_sign)
 
     def number_of(self, x: Scalar) -> int:
+        """Return the number of an operand: a node or a constant."""
         if x.__class__ is Expr:
             return x.number
-        key = x if x else str(float(x))  # zeros of both signs are equal
+        key = x if x else str(float(x))  # 0.0 and -0.0 are equal as keys, but not as constants
         return self.constants.setdefault(key, ~len(self.constants))
 
     def runs(self) -> array:
-        """A number in `KINDS`, and how many rows of that kind follow each other."""
+        """Return, for each run of rows of one kind, the index of the kind in `KINDS`, and the number of rows."""
         return array("I", [x for kind, members in groupby(self.kinds) for x in (KINDS.index(kind), len([*members]))])
 
 
 def tabled(emit: Emitter) -> Table:
-    """The table of a program: every value in a place, which others take when it has been read for the last time."""
+    """Return the table of a program: every value has a place, which is free again after the value is read for the last time."""
     rows = Rows(emit)
     results = [rows.number_of(x) for x in leaving(emit)]
     constants_at = sum(x.size for x in emit.program.inputs) + emit.trig_numbers
     size = constants_at + len(rows.constants)
-    last = max((node.number for node in emit.program.nodes), default=0) + 1  # constants stand from the end of both arrays on back
+    last = max((node.number for node in emit.program.nodes), default=0) + 1  # negative numbers index both arrays from their ends
     place, until = (array("i", bytes(4 * (last + len(rows.constants)))) for _ in range(2))
     for k, operands in enumerate(zip(rows.a, rows.b, rows.c)):
         for x in operands:
@@ -130,19 +132,19 @@ def tabled(emit: Emitter) -> Table:
 
 
 def short(rows: np.ndarray, size: int) -> np.ndarray:
-    """Rows in 16 bits, if the places are few enough."""
+    """Return the rows in 16 bits, if that is enough for the places."""
     return rows if size > 1 << 15 else ((rows & (OTHER_SIGN - 1)) | ((rows & OTHER_SIGN) >> 16)).astype(np.uint16)
 
 
 def leaving(emit: Emitter) -> list[Scalar]:
-    """Results: of one state all of them, of many each once."""
+    """Return the results in the order in which they are written: for one state all, for many states each distinct one."""
     if emit.lanes.width > 1:
         return [*slots(emit.program)]
     return [x for output in emit.program.outputs for x in output.values]
 
 
 def leaves(emit: Emitter) -> dict[int, int]:
-    """Places of inputs, and of sines and cosines, which follow them, by the numbers of their nodes."""
+    """Return the places of inputs, and of the sines and cosines after them, by the numbers of their nodes."""
     first, found, at = [], {}, 0
     for x in emit.program.inputs:
         first.append(at)
@@ -156,7 +158,7 @@ def leaves(emit: Emitter) -> dict[int, int]:
 
 
 def define_table_kernel(program: Program, lanes: Lanes) -> Iterable[str]:
-    """Define the function of `define_kernel`, with the table beside it."""
+    """Define the function that `kernel_ir.define_kernel` defines, by a table."""
     emit, single, V, item = Emitter(program, lanes), lanes.width == 1, lanes.number, lanes.bits // 8
     table, vector = tabled(emit), lanes.width * item
     yield constant("rows", table.rows.tobytes())
@@ -197,17 +199,18 @@ def define_table_kernel(program: Program, lanes: Lanes) -> Iterable[str]:
 
 
 def constant(name: str, data: bytes) -> str:
+    """Return the definition of a constant array of bytes."""
     return "".join((f'@{name} = internal constant [{len(data)} x i8] c"', "\\" if data else "", data.hex("\\"), '", align 16'))
 
 
 def copied(source: str, at: int, count: int, vector: int) -> Iterable[str]:
-    """Numbers into their places from `at` on."""
+    """Yield IR that copies numbers to the places from `at` on."""
     yield f"{source}_place = getelementptr i8, ptr %values, i64 {at * vector}"
     yield f"call void @llvm.memcpy.p0.p0.i64(ptr {source}_place, ptr {source}, i64 {count * vector}, i1 false)"
 
 
 def fill(table: Table, lanes: Lanes) -> Iterable[str]:
-    """The constants, each in every lane."""
+    """Yield a loop that writes the constants to their places, each in every lane."""
     V, item = lanes.number, lanes.bits // 8
     yield "br label %fill_entry\nfill_entry:\nbr label %fill\nfill:"
     yield "%f = phi i64 [ 0, %fill_entry ], [ %f1, %fill ]"
@@ -219,7 +222,7 @@ def fill(table: Table, lanes: Lanes) -> Iterable[str]:
 
 
 def walk(table: Table, emit: Emitter) -> Iterable[str]:
-    """Run after run, row after row."""
+    """Yield the loops that interpret the rows, run by run."""
     kinds, lanes, short = sorted(set(table.runs[::2])), emit.lanes, f"i{8 * table.rows.itemsize}"
     yield "br label %run\nrun:\n%r = phi i64 [ 0, %filled ], [ %r1, %run_end ]"
     yield "%first = phi i64 [ 0, %filled ], [ %last, %run_end ]"
@@ -242,13 +245,13 @@ def walk(table: Table, emit: Emitter) -> Iterable[str]:
 
 
 def load(name: str, place: str, kind: str, lanes: Lanes) -> Iterable[str]:
-    """The value in a place, which is a number of some kind."""
+    """Yield IR that loads the value at a place, an integer of type `kind`."""
     yield f"{name}_wide = zext {kind} {place} to i64\n{name}_p = getelementptr {lanes.number}, ptr %values, i64 {name}_wide"
     yield f"{name} = load {lanes.number}, ptr {name}_p, align {lanes.bits // 8}"
 
 
 def splat(name: str, one: str, kind: str, lanes: Lanes) -> Iterable[str]:
-    """A number in every lane."""
+    """Yield IR for a vector with one number in every lane."""
     if lanes.width == 1:
         yield f"{name} = select i1 true, {kind} {one}, {kind} {one}"
         return
@@ -258,7 +261,7 @@ def splat(name: str, one: str, kind: str, lanes: Lanes) -> Iterable[str]:
 
 
 def add_product(x: str, kind: str, lanes: Lanes) -> Iterable[str]:
-    """`a b + c`, `a` and `c` with the sign that stands beside their places."""
+    """Yield IR for `a b + c`, with `a` and `c` negated by the bits beside their places."""
     V, I, bits, sign = lanes.number, lanes.integer, lanes.bits, int(kind[1:]) - 1
     for name in "ac":
         at = f"{x}_{name}"
@@ -277,7 +280,7 @@ def add_product(x: str, kind: str, lanes: Lanes) -> Iterable[str]:
 
 
 def other(op: str, x: str, kind: str, emit: Emitter) -> Iterable[str]:
-    """A row that is no sum."""
+    """Yield IR for a row of another kind."""
     lanes, V = emit.lanes, emit.lanes.number
     for name in "abc":
         yield from load(f"{x}_{name}_y", f"{x}_{name}", kind, lanes)

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 VARIABLE = "QDDOT_THREADS"
 
 TILES = 8
-"""For each thread, so that none waits long for the others."""
+"""Number of tiles for each thread, so that none waits long for the others."""
 
 SMALLEST = 64
-"""States of a tile."""
+"""Least number of states of a tile."""
 
 WORDS = ("loop", "single", "clear_flags", "get_flags", "arrays", "count", "tile", "next", "flags")
 """Of a job, before its arrays and steps."""
@@ -36,13 +36,13 @@ ARRAYS, STEPS = len(WORDS), len(WORDS) + 32
 
 @cache
 def cores() -> int:
-    """How many this process may use."""
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def thread_count(asked: int | None) -> int:
-    """Number of threads: the one asked for, else the environment variable QDDOT_THREADS, else every core this process may use;
-    never more than that. Raises InputError: not a positive whole number."""
+    """Return the number of threads: `asked`, else the environment variable QDDOT_THREADS, else the number of cores that this
+    process may use, which is also the maximum. Raises InputError: not a positive whole number."""
     if type(asked) is int and asked > 0:
         return min(asked, cores())
     source, value = ("threads", asked) if asked is not None else (VARIABLE, os.environ.get(VARIABLE) or None)
@@ -54,19 +54,20 @@ def thread_count(asked: int | None) -> int:
 
 
 def is_one_by_default() -> bool:
-    """True if a call that does not say how many threads it wants gets one."""
+    """Return True if a call without `threads=` uses one thread."""
     return cores() == 1 or os.environ.get(VARIABLE) == "1"
 
 
 @cache
 def pool() -> ThreadPoolExecutor:
+    """Return the threads of this process."""
     from concurrent.futures import ThreadPoolExecutor  # loaded when first needed
 
     return ThreadPoolExecutor(cores(), thread_name_prefix="qddot")
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=pool.cache_clear)  # the threads stay behind
+    os.register_at_fork(after_in_child=pool.cache_clear)  # a child process has no copies of the threads
 
 
 def run_sliced(
@@ -77,7 +78,7 @@ def run_sliced(
     out_ranks: Sequence[int],
     threads: int,
 ) -> None:
-    """Fill `out`, whose arrays have the whole batch shape, slice by slice along its longest axis. `ranks`, `out_ranks`: core
+    """Fill `out`, whose arrays have the batch's shape, slice by slice along its longest axis. `ranks`, `out_ranks`: number of core
     dimensions of each array."""
     batch = out[0].shape[: out[0].ndim - out_ranks[0]]
     axis = int(np.argmax(batch))
@@ -89,7 +90,7 @@ def run_sliced(
         at = a.ndim - rank - from_right
         return a if at < 0 or a.shape[at] == 1 else a[(slice(None),) * at + (slice(start, stop),)]
 
-    flags = np.geterr()  # a thread does not inherit them
+    flags = np.geterr()  # NumPy's settings, which a thread does not inherit
 
     def work(k: int) -> None:
         inputs = [part(a, rank, edges[k], edges[k + 1]) for a, rank in zip(arrays, ranks)]
@@ -106,7 +107,7 @@ def run_sliced(
         work(0)  # here: a thread that only waits would keep its core from the others
     finally:
         for future in futures:
-            future.exception()  # all of them, so that nobody writes into the output after an error
+            future.exception()  # waits for all, so that none writes into the output after an error
     for future in futures:
         future.result()
 
@@ -159,7 +160,7 @@ def run_tiled(
 
 
 def step_of(a: np.ndarray, rank: int, batch: tuple[int, ...]) -> int | None:
-    """Bytes from one state to the next; None where there is no such number."""
+    """Return the bytes from one state to the next; None if they are not the same for all states."""
     outer = a.ndim - rank
     if outer == 0:
         return 0
@@ -174,7 +175,7 @@ def step_of(a: np.ndarray, rank: int, batch: tuple[int, ...]) -> int | None:
 
 
 def report(flags: int) -> None:
-    """Raise or warn in this thread as NumPy would for these flags of the processor."""
+    """Raise the errors, or give the warnings, of NumPy for these flags of the processor."""
     zero, huge = np.zeros(1), np.full(1, 1e300)
     for flag, (a, b) in {1: (zero + 1, zero), 2: (huge, 1 / huge), 8: (zero, zero)}.items():
         if flags & flag:

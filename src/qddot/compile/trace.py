@@ -1,4 +1,4 @@
-"""From quantities of a model to one program: variables in, the algorithms run over a recording scalar, expressions out."""
+"""Trace quantities of a model into one program, by running their algorithms over scalars that record operations."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from qddot.model.spatial import Force, RigidInertia, Vec, symmetric
 from qddot.model.variables import is_inertial
 
 FEW = 64
-"""Up to this many degrees of freedom the mass matrix may be the shorter way to forward dynamics."""
-
+"""Most degrees of freedom for which forward dynamics by the mass matrix is tried: beyond, articulated bodies take fewer
+operations."""
 
 INPUTS = ("q", "qd", "p", "v", "direction", "qdd", "jerk", "snap", "tau", "load", "sliding", "moving", "dt", "damping", "target")
 INPUTS += ("start", "end")
-
+"""All inputs of quantities, in the order in which programs have them."""
 
 ELSEWHERE = {"local": "body", "local_world_aligned": "world_aligned", "world": "space"}
-"""Pinocchio's names of where velocities are taken, and ours."""
+"""Pinocchio's names of the references of velocities, and those of this library."""
 
 
 class Request(NamedTuple):
@@ -39,8 +39,8 @@ class Request(NamedTuple):
 
 
 def complete(quantity: str, options: Mapping[str, str], tip: Callable[[], str]) -> Request:
-    """A quantity's options, checked, with defaults filled in. Raises UnknownNameError: no such quantity; InputError: no such
-    option, or none of its choices."""
+    """Return a quantity with its options, checked, and defaults for the others. Raises UnknownNameError: no such quantity;
+    InputError: no such option, or a value that is not one of its choices."""
     if not isinstance(quantity, str):
         raise InputError(f"{as_written(quantity)} is not the name of a quantity")
     if quantity not in COMPUTED:
@@ -50,7 +50,7 @@ def complete(quantity: str, options: Mapping[str, str], tip: Callable[[], str]) 
         if name not in known:
             raise InputError(f"{quantity} has no option {name!r}: {near_matches(name, known)}")
         if not isinstance(value, str) or (known[name] and value not in known[name]):
-            word = as_written(value).rpartition(".")[2].strip("'")  # an enum writes where it is from
+            word = as_written(value).rpartition(".")[2].strip("'")  # an enum is written with the name of its class
             hint = ELSEWHERE.get(word.lower()) if name == "reference" else None
             said = f" (Pinocchio's {word} is {hint!r})" if hint else ""
             kind = f"one of {', '.join(map(repr, known[name]))}" if isinstance(value, str) else "a name"
@@ -62,11 +62,11 @@ def complete(quantity: str, options: Mapping[str, str], tip: Callable[[], str]) 
 def trace(
     model: Model, requests: Sequence[Request], dtype: DTypeLike = float, *, wrench: bool = False, runtime: bool = False
 ) -> Program:
-    """Record quantities of a robot in one program, which shares what they have in common.
+    """Return quantities of a robot as one program, in which common terms are computed once.
 
     Args:
-        requests: what to compute. One quantity keeps the names of its outputs; of several they are `quantity.output`.
-        dtype: float64 or float32, of the arithmetic the program will run in.
+        requests: the quantities. A single one keeps the names of its outputs; for several the names are `quantity.output`.
+        dtype: float64 or float32, the type in which the program will run.
         wrench: add an input (bodies, 6): external forces on the links, about the world's origin in world axes.
         runtime: add an input, the inertial parameters (10 bodies,) in the order of `Robot.parameters`.
 
@@ -98,7 +98,7 @@ def trace(
 
 
 def program_inputs(model: Model, requests: Sequence[Request], wrench: bool, runtime: bool) -> list[Input]:
-    """Inputs that any of the quantities needs, in the order of `INPUTS`, then wrench, parameters and variables."""
+    """Return the inputs that any of the quantities needs, in the order of `INPUTS`, then wrench, parameters and variables."""
     wanted = {name for request in requests for name in COMPUTED[request.quantity].inputs}
     links = sum(body.is_link for body in model.bodies)
     sizes = {"dt": (1,), "damping": (1,), "target": (4, 4)} | dict.fromkeys(("q", "start", "end"), (model.mechanism.nq,))
@@ -113,7 +113,7 @@ def program_inputs(model: Model, requests: Sequence[Request], wrench: bool, runt
 
 
 def record(model: Model, request: Request, recorder: Trace, variables: Mapping[str, list]) -> list[Output]:
-    """Run one algorithm over the recording scalar."""
+    """Run one algorithm over nodes of the trace, and return its outputs."""
     entry, options = COMPUTED[request.quantity], dict(request.options)
     lifted = recorded(model, recorder, variables, regrouped=not entry.of_links)
     if "wrench" in variables and entry.forced:
@@ -125,8 +125,8 @@ def record(model: Model, request: Request, recorder: Trace, variables: Mapping[s
 
 
 def recorded(model: Model, recorder: Trace, variables: Mapping[str, list], *, regrouped: bool) -> LiftedModel:
-    """The model over the recording scalar, with its variables and its inertias from the inputs where there are such. Raises
-    InputError: both say what a link weighs."""
+    """Return the model over nodes of the trace, with variables and inertial parameters from the inputs if there are such. Raises
+    InputError: a variable is an inertial parameter too."""
     if "parameters" in variables and (twice := [x.name for x in model.variables if is_inertial(x.name)]):
         raise InputError(f"{twice[0]} is a variable of this robot, so its inertial parameters cannot be given besides")
     if "variables" in variables:
@@ -137,7 +137,7 @@ def recorded(model: Model, recorder: Trace, variables: Mapping[str, list], *, re
 
 
 def with_shortest_method(model: Model, request: Request, wrench: bool, runtime: bool) -> Request:
-    """Forward dynamics by articulated bodies or by the mass matrix, whichever takes fewer operations, unless one is named."""
+    """Return the request with method "auto" replaced by articulated bodies or the mass matrix, whichever takes fewer operations."""
     if dict(request.options).get("method") != "auto":
         return request
     if model.quantities or shares_coordinates(model):
@@ -149,14 +149,14 @@ def with_shortest_method(model: Model, request: Request, wrench: bool, runtime: 
 
 
 def forces(model: Model, values: Sequence[Scalar]) -> dict[int, Force]:
-    """One force a link, from the flat input."""
+    """Return the external force on each link, by the index of its body, from the flat input."""
     links = [body.index for body in model.bodies if body.is_link]
     six = [values[k : k + 6] for k in range(0, len(values), 6)]
     return {i: Force(Vec(*x[:3]), Vec(*x[3:])) for i, x in zip(links, six, strict=True)}
 
 
 def inertias(model: Model, recorder: Trace, values: Sequence[Scalar]) -> list[RigidInertia]:
-    """Each body's inertia from ten parameters about its link's frame; bodies that are no links have none."""
+    """Return each body's inertia, from ten parameters about its link's frame; bodies that are no links keep their own."""
     found, at = [], 0
     for body in model.bodies:
         if not body.is_link:

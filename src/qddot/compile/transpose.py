@@ -1,8 +1,8 @@
-"""Rows of memory to columns in registers, and back, for W states at a time.
+"""IR that transposes rows of memory to columns in registers, and back, for W states at a time.
 
-Columns are read half a vector at a time. Halves of two rows share one, which loads do for nothing, so that 8 by 8 elements take
-16 shuffles instead of 24. So are the last columns written, those that fill no whole vector; where their number is not W/2 either,
-the half overlaps what is before it.
+Columns are read half a vector at a time. Halves of two rows share a vector, which loading does at no cost, so that 8 by 8 elements
+take 16 shuffles instead of 24. The last columns of results, which fill no whole vector, are written in the same way; if there are
+fewer than W/2, the half overlaps the columns before.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from qddot.compile.lanes import Lanes
 
 
 def read_columns(rows: Sequence[str], count: int, lanes: Lanes, tag: str) -> tuple[list[str], list[str]]:
-    """The first `count` <= W/2 elements at W addresses: vectors of columns, and the lines that make them."""
+    """Return vectors of columns, made of the first `count` <= W/2 elements at W addresses, and the lines that make them."""
     W, H, Q, V, align, lines = lanes.width, lanes.half, lanes.width // 4, half_vector(lanes), lanes.bits // 8, []
     for r, row in enumerate(rows):
         if count == H:
@@ -28,7 +28,7 @@ def read_columns(rows: Sequence[str], count: int, lanes: Lanes, tag: str) -> tup
 
     if W < 8:
         return exchange([pair(r, r + H) for r in range(H)], lanes, tag, lines)[:count], lines
-    # quarters of vectors are sorted by an instruction that needs no table if rows r and r + W/4 share one
+    # with rows r and r + W/4 in one vector, quarters of vectors are sorted by an instruction that needs no table of indices
     low, high, columns = [pair(r, r + Q) for r in range(Q)], [pair(r, r + Q) for r in range(H, H + Q)], []
     for odd in (0, 1):
         quarters = indices([j for j in range(2 * W) if j // Q % 2 == odd])
@@ -40,7 +40,7 @@ def read_columns(rows: Sequence[str], count: int, lanes: Lanes, tag: str) -> tup
 
 
 def write_columns(columns: Sequence[str], rows: Sequence[str], lanes: Lanes, tag: str) -> list[str]:
-    """The lines that store W vectors of columns, or up to W/2, at W addresses. More shuffles are cheaper than twice the stores."""
+    """Return the lines that store W vectors of columns, or up to W/2, at W addresses. Shuffles are cheaper than stores."""
     H, V, align, count, lines = lanes.half, half_vector(lanes), lanes.bits // 8, len(columns), []
     if count == lanes.width:
         whole = exchange(columns, lanes, tag, lines)
@@ -58,7 +58,8 @@ def write_columns(columns: Sequence[str], rows: Sequence[str], lanes: Lanes, tag
 
 
 def exchange(values: Sequence[str], lanes: Lanes, tag: str, lines: list[str]) -> list[str]:
-    """Transpose W vectors, or W/2 within each of their halves: rounds of exchanges between pairs, whose lines are appended."""
+    """Transpose W vectors, or W/2 in each of their halves, by rounds of exchanges between pairs; append the lines, and return the
+    names of the transposed vectors."""
     W, V, values, step = lanes.width, lanes.number, list(values), 1
     while step < len(values):
         new = list(values)

@@ -1,4 +1,4 @@
-"""External forces: from wrenches at frames to one stack of space wrenches, a row for each moving link."""
+"""External forces: convert wrenches at frames to one stack of wrenches about the world's origin, a row for each moving link."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def as_stack(evaluate: Evaluator, q: ArrayLike, name: str, forces: Any, check: bool) -> Any:
-    """Stack (..., bodies, 6) of forces that a user gave as `{frame: wrench}` in world axes, as a stack, or as None."""
+    """Return the stack (..., bodies, 6) of forces that a user gave as `{frame: wrench}` in world axes, as a stack, or as None."""
     if forces is None:
         return 0.0
     if isinstance(forces, Mapping):
@@ -28,10 +28,10 @@ def as_stack(evaluate: Evaluator, q: ArrayLike, name: str, forces: Any, check: b
 
 
 def net_stack(evaluate: Evaluator, q: ArrayLike, f_ext: Any, f_tip: Any, check: bool) -> Any:
-    """Wrenches on the robot as a stack: `f_ext`, less those that it exerts on its environment (`f_tip`)."""
+    """Return the wrenches on the robot as a stack: `f_ext`, less those that it exerts on its environment (`f_tip`)."""
     on, by = as_stack(evaluate, q, "f_ext", f_ext, check), as_stack(evaluate, q, "f_tip", f_tip, check)
     try:
-        with np.errstate(all="ignore"):  # the kernel looks at the sum
+        with np.errstate(all="ignore"):  # the kernel checks the sum
             return on - by
     except ValueError:
         raise InputError(f"leading dimensions of f_ext {np.shape(on)} and f_tip {np.shape(by)} do not fit") from None
@@ -40,8 +40,8 @@ def net_stack(evaluate: Evaluator, q: ArrayLike, f_ext: Any, f_tip: Any, check: 
 def stack_wrenches(
     evaluate: Evaluator, q: ArrayLike, wrenches: Mapping[str, ArrayLike], expressed: str, check: bool = True
 ) -> np.ndarray:
-    """Wrenches (..., 6) at the origins of frames, in their axes (`"body"`) or in world axes, as a stack (..., bodies, 6) about the
-    world's origin in world axes."""
+    """Return a stack (..., bodies, 6) about the world's origin in world axes, from wrenches (..., 6) at the origins of frames.
+    `expressed`: their axes, `"body"` for those of the frames, or `"world"`."""
     word("expressed", expressed, ("body", "world"))
     if not isinstance(wrenches, Mapping):
         raise InputError(f"wrenches are {{frame: wrench (..., 6)}}, not {type(wrenches).__name__}")
@@ -64,7 +64,7 @@ def stack_wrenches(
 
 
 def space_wrench(T: np.ndarray, wrench: np.ndarray, expressed: str) -> np.ndarray:
-    """A wrench (..., 6) at the origin of a frame at T, about the world's origin in world axes."""
+    """Return a wrench (..., 6), given at the origin of a frame at T, about the world's origin in world axes."""
     moment, force = wrench[..., :3], wrench[..., 3:]
     if expressed == "body":
         moment, force = (np.einsum("...ij,...j->...i", T[..., :3, :3], x) for x in (moment, force))
@@ -72,7 +72,7 @@ def space_wrench(T: np.ndarray, wrench: np.ndarray, expressed: str) -> np.ndarra
 
 
 def one_row(row: np.ndarray, index: int, count: int) -> np.ndarray:
-    """A stack (..., count, 6) of zeros but for one row."""
+    """Return a stack (..., count, 6) that is zero except for one row."""
     stack = np.zeros((*row.shape[:-1], count, 6))
     stack[..., index, :] = row
     return stack

@@ -1,1 +1,1 @@
-"""Constraints on a robot's motion: what they say, the equations they become, and the dynamics under them."""
+"""Constraints on a robot's motion: their definition, their equations, and the dynamics under them."""

@@ -1,7 +1,7 @@
-"""The branches of a position problem: every way in which constraints can hold while some joints stay where they are.
+"""The branches of a position problem: all configurations that satisfy constraints while some joints are held.
 
-A 2R arm reaches a point with its elbow up or down; a four-bar closes in two ways at each crank angle. The branches are told apart
-by the sign of the determinant of A in the columns that are free, which changes at dead centres only.
+A 2R arm reaches a point with its elbow up or down; a four-bar closes in two ways at each crank angle. The sign of the determinant
+of A in the free columns tells the branches apart; it changes only at dead centres.
 """
 
 from __future__ import annotations
@@ -14,23 +14,24 @@ import numpy as np
 from qddot.arguments import names, random_numbers, whole_number
 from qddot.batched import times
 from qddot.constraints.constrained import LONGEST, ConstrainedRobot
-from qddot.errors import ConvergenceError, InputError, unknown_name
+from qddot.errors import ConvergenceError, InputError
 from qddot.model import configuration
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 ROUNDS = 60
-SAME = 1e-6  # rad or m: solutions closer than this are one
-SINGULAR = 1e-9  # of the largest singular value
+SAME = 1e-6  # rad or m: solutions closer than this count as one
+SINGULAR = 1e-9  # a singular value below this fraction of the largest is zero
 
 
 def assemblies(
     constrained: ConstrainedRobot, q: ArrayLike, hold: Sequence[str], starts: int, seed: int, lower: np.ndarray, upper: np.ndarray
 ) -> np.ndarray:
-    """Configurations (solutions, nq), the nearest to q first: by Newton's method from q and from random places. Raises
-    ConvergenceError: none was found; InputError: more motions stay open than the constraints fix, so there is no end of
-    solutions."""
+    """Return configurations (solutions, nq), the nearest to q first, found by Newton's method from q and from random starts.
+
+    Raises ConvergenceError: none was found; InputError: the constraints leave motions open, so there are infinitely many.
+    """
     constrained, mechanism = constrained.holonomic(), constrained.evaluate.model.mechanism
     q = constrained.evaluate.configuration("q", q)
     if q.ndim != 1:
@@ -61,9 +62,9 @@ def assemblies(
 
 
 def assembly_mode(constrained: ConstrainedRobot, q: ArrayLike, hold: Sequence[str]) -> np.ndarray:
-    """1 or -1 (...), the sign of det A in the free columns; 0 in a dead centre, where branches meet."""
+    """Return 1 or -1 (...), the sign of det A in the free columns; 0 at a dead centre, where branches meet."""
     A = constrained.holonomic().values(("A",), q)[0][..., free_columns(constrained, hold)]
-    A = A[..., np.abs(A).max((-1, *range(A.ndim - 2)), initial=0) > 0, :]  # without rows of zeros, as across a plane
+    A = A[..., np.abs(A).max((-1, *range(A.ndim - 2)), initial=0) > 0, :]  # without rows of zeros, as a planar loop has
     if A.shape[-1] != A.shape[-2]:
         raise InputError(
             f"{A.shape[-2]} rows of constraints and {A.shape[-1]} free columns: a branch has a sign where they are as many. Hold "
@@ -75,18 +76,16 @@ def assembly_mode(constrained: ConstrainedRobot, q: ArrayLike, hold: Sequence[st
 
 
 def free_columns(constrained: ConstrainedRobot, hold: Sequence[str]) -> np.ndarray:
-    """(nv,) true but for the joints held."""
-    coordinates = {c.name: c for c in constrained.evaluate.model.mechanism.coordinates}
-    free = np.ones(constrained.evaluate.model.mechanism.nv, bool)
-    for name in names("hold", hold):
-        if name not in coordinates:
-            raise unknown_name("joint", name, coordinates)
-        free[list(coordinates[name].v)] = False
+    """Return (nv,) False for the columns of held joints, True for all others."""
+    mechanism = constrained.evaluate.model.mechanism
+    free = np.ones(mechanism.nv, bool)
+    for joint in mechanism.named(names("hold", hold)):
+        free[list(joint.v)] = False
     return free
 
 
 def wound_back(constrained: ConstrainedRobot, q: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """x with its hinges in the turn in which q is, as far as constraints do not count the turns."""
+    """Return x with its hinges in the same turn as those of q, unless the constraints depend on the turn."""
     back = x.copy()
     for c in constrained.evaluate.model.mechanism.coordinates:
         if c.kind in ("revolute", "continuous"):
@@ -97,11 +96,12 @@ def wound_back(constrained: ConstrainedRobot, q: np.ndarray, x: np.ndarray) -> n
 
 
 def refuse_open_motions(constrained: ConstrainedRobot, q: np.ndarray, free: np.ndarray) -> None:
+    """Refuse constraints that leave free columns undetermined. Raises InputError."""
     A = constrained.values(("A",), q)[0][..., free]
     s = np.linalg.svd(A, compute_uv=False)
     rank = int((s > 1e-6 * s.max(initial=1)).sum(-1).max(initial=0))
     if rank < free.sum():
         raise InputError(
-            f"the constraints fix {rank} of {int(free.sum())} free motions, so there is no end of configurations: hold "
+            f"the constraints fix {rank} of {int(free.sum())} free motions, so there are infinitely many configurations: hold "
             f"{int(free.sum()) - rank} more of the joints by name, hold=[...]"
         )

@@ -1,4 +1,4 @@
-"""A robot that moves under constraints, state after state: compiled, and with care in the few states that ask for it."""
+"""Compiled dynamics of a robot under constraints, for simulation; the few doubtful states are computed by NumPy instead."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from qddot.graph.expr import Expr
 from qddot.graph.program import Program
 
 COLUMNS, STEP_COLUMNS = 20, 12
-"""Every operation of an elimination becomes an instruction, and there are some nv^3: for more columns than these, accelerations and
-steps of four of them take seconds to compile."""
+"""Most columns for which accelerations, and steps with four of them, are compiled: an elimination takes some nv^3 instructions, and
+more would take seconds to compile."""
 
 
 class CompiledConstraints(ConstrainedRobot):
-    """A robot under constraints, computed over and over.
+    """A robot under constraints, with compiled kernels for repeated computation.
 
     Args:
         parameters: inertial parameters (..., 10 bodies) instead of the robot's own, or None.
-        has_wrench: external forces are given with every state.
+        has_wrench: True if external forces are given with every state.
 
     Attributes:
-        is_compiled, has_compiled_step: the robot is small enough for it.
+        is_compiled, has_compiled_step: True if the robot is small enough.
     """
 
     def __init__(self, constrained: ConstrainedRobot, parameters: np.ndarray | None, has_wrench: bool, options: Options) -> None:
@@ -42,11 +42,11 @@ class CompiledConstraints(ConstrainedRobot):
         self._regularity = self.repeated("regularity")
 
     def careful(self, inputs: Inputs) -> ConstrainedRobot:
-        """Robot under the same constraints by NumPy, which handles every rank; takes the parameters out of the inputs."""
+        """Return the same robot computed by NumPy, which handles every rank; removes the parameters from the inputs."""
         return ConstrainedRobot(self.evaluate, self.constraints, inputs.pop("parameters", None))
 
     def repeated(self, what: str, careful: Careful | None = None) -> Repeated:
-        """One of `motion_program.MOTIONS`, compiled; `careful` computes the states in which rows may depend on each other."""
+        """Return one of `motion_program.MOTIONS`, compiled; `careful` computes the states in which rows may be dependent."""
         wrench, runtime = self.has_wrench and what not in ("settled", "regularity"), self.parameters is not None
 
         def trace() -> Program:
@@ -60,12 +60,12 @@ class CompiledConstraints(ConstrainedRobot):
 
     @cached_property
     def following(self) -> Following:
-        """The rows that follow from others."""
+        """The rows that depend on others."""
         return following(self)
 
     @property
     def independent(self) -> list[int]:
-        """The rows that follow from no others, and are not zero."""
+        """The rows that do not depend on others and are not zero."""
         pivots = self._regularity.kernel.program.outputs[0]
         return [i for i, x in enumerate(pivots.values) if x.__class__ is Expr or x != 0]
 
@@ -84,7 +84,7 @@ class CompiledConstraints(ConstrainedRobot):
         return q, qd
 
     def regularity(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Pivots and diagonal (..., k) of `A M^-1 A^T`; a pivot is what the rows before leave of one. Both are zero for rows that
-        are not `independent`."""
+        """Return pivots and diagonal (..., k) of `A M^-1 A^T`; a pivot is the diagonal element after the rows before are
+        eliminated. Both are zero for rows that are not `independent`."""
         pivots, squares = self._regularity(**self.given(q=q))
         return pivots, squares

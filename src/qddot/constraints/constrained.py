@@ -1,4 +1,4 @@
-"""One robot under one set of constraints: its kernels, and the dynamics they give."""
+"""One robot under one set of constraints: its kernels and its dynamics."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ DESCRIBED = (described.Connect, described.Weld, described.Coupling)
 STEPS, HALVINGS = 100, 12
 
 LONGEST = 0.5
-"""rad or m: of a step towards the constraints. Near a singular configuration Newton's would wind joints up by many turns."""
+"""rad or m: longest step towards the constraints. Near a singular configuration Newton's method would turn joints many times."""
 
 CLOSED = 1e-12
-"""m or rad: how far loops may stand open in a motion."""
+"""m or rad: tolerance of closed loops in a motion."""
 
 
 class ConstrainedDynamics(NamedTuple):
@@ -43,20 +43,20 @@ class ConstrainedDynamics(NamedTuple):
 
 
 class Projections(NamedTuple):
-    """`P` (..., nv, nv) takes joint forces to their part that moves the robot, `P_qdd` its accelerations and velocities."""
+    """`P` (..., nv, nv) projects joint forces onto the part that moves the robot, `P_qdd` projects accelerations and velocities."""
 
     P: np.ndarray
     P_qdd: np.ndarray
 
 
 class ConstrainedRobot:
-    """The constraints a robot moves under.
+    """A robot under constraints.
 
     Args:
-        evaluate: the robot's kernels, among which those of the constraints are kept.
+        evaluate: the robot's kernels; those of the constraints are kept with them.
         constraints: one or several; None: those of its description.
         parameters: inertial parameters (..., 10 bodies) instead of the robot's own, or None.
-        variables: numbers for the robot's variables, as a user gives them.
+        variables: values for the robot's variables, in the form in which a user gives them.
     """
 
     def __init__(self, evaluate: Evaluator, constraints: Any, parameters: np.ndarray | None = None, variables: Any = None) -> None:
@@ -64,8 +64,8 @@ class ConstrainedRobot:
         self.parameters, self.open = parameters, with_given(evaluate.model.variables, {}, variables, DOUBLE)
 
     def values(self, wanted: Sequence[str], q: ArrayLike, qd: ArrayLike | None = None) -> Sequence[np.ndarray]:
-        """Some of `phi`, `A`, `Adot_qd` and `Adot`."""
-        from qddot.constraints.trace import constraint_program  # the graph: loaded when first needed
+        """Return some of `phi`, `A`, `Adot_qd` and `Adot`."""
+        from qddot.constraints.trace import constraint_program  # imports the graph, so only when needed
 
         trace = lambda: constraint_program(self.evaluate.model, self.constraints, wanted)  # noqa: E731
         kernel = self.evaluate.kernels.compiled(("constraints", self.constraints, *wanted), trace, np.dtype(float))
@@ -73,7 +73,7 @@ class ConstrainedRobot:
         return results
 
     def of_tree(self, quantity: str, **inputs: Any) -> np.ndarray:
-        """A quantity of the robot without constraints."""
+        """Return a quantity of the robot without constraints."""
         if self.parameters is not None:
             inputs["parameters"] = self.parameters
         return self.evaluate(quantity, {**inputs, **self.open}, {})
@@ -84,7 +84,7 @@ class ConstrainedRobot:
     def forward_dynamics(
         self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, f_ext: Any, f_tip: Any, tolerance: float | None
     ) -> ConstrainedDynamics:
-        """lam = (A M^-1 A^T)^-1 (A M^-1 (tau - h) + Adot qd), qdd = M^-1 (tau - h - A^T lam)."""
+        """Return qdd = M^-1 (tau - h - A^T lam) and lam = (A M^-1 A^T)^-1 (A M^-1 (tau - h) + Adot qd)."""
         A, b = self.values(("A", "Adot_qd"), q, qd)
         if tolerance is not None:
             tolerance = positive_number("tolerance", tolerance)
@@ -95,7 +95,7 @@ class ConstrainedRobot:
         except ValueError:
             raise InputError(f"leading dimensions of tau {tau.shape[:-1]} and qd {speeds.shape[:-1]} do not fit") from None
         delivered = self.evaluate("delivered_torque", {"qd": qd, "tau": tau, **self.open}, {})
-        f = minus(delivered, self.forced("load_torque", {"q": q, "qd": qd, "qdd": np.zeros(A.shape[-1])}, f_ext, f_tip))
+        f = plus(delivered, -self.forced("load_torque", {"q": q, "qd": qd, "qdd": np.zeros(A.shape[-1])}, f_ext, f_tip))
         solver = self.factored(q, A)
         solver.warn_of_redundant_rows()
         with np.errstate(all="ignore"):
@@ -104,25 +104,25 @@ class ConstrainedRobot:
         return found
 
     def accelerations(self, q: np.ndarray, qd: np.ndarray, tau: np.ndarray, **wrench: np.ndarray) -> ConstrainedDynamics:
-        """Accelerations in a motion, which asks for no digit more than its steps are good for."""
+        """Return accelerations for a simulation, without refinement: its steps are less accurate anyway."""
         A, b = self.values(("A", "Adot_qd"), q, qd)
         f = tau - self.of_tree("bias_torque", q=q, qd=qd, **wrench)
         return ConstrainedDynamics(*self.factored(q, A).accelerations(f, b, refined=False))
 
     def settled(self, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Back onto the constraints, from which rounding and truncation lead away, nearest by kinetic energy."""
+        """Project a state onto the constraints, which rounding and truncation violate: the nearest one by kinetic energy."""
         q = self.project(q, CLOSED, by_energy=True)
         return q, self.project_velocity(q, qd)
 
     def project_velocity(self, q: ArrayLike, qd: ArrayLike) -> np.ndarray:
-        """`P_qdd qd`, the nearest velocity by kinetic energy that keeps the constraints."""
+        """Return `P_qdd qd`, the nearest velocity by kinetic energy that satisfies the constraints."""
         P = self.projections(q).P_qdd
         return applied(P, "qd", as_array("qd", qd, P.shape[-1:]))
 
     def inverse_dynamics(
         self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, lam: ArrayLike, f_ext: Any, f_tip: Any, tolerance: float | None
     ) -> np.ndarray:
-        """tau = M qdd + h + A^T lam, where friction in proportion to the load feels lam, too."""
+        """Return tau = M qdd + h + A^T lam; friction that grows with the load depends on lam, too."""
         A, b = self.values(("A", "Adot_qd"), q, qd)
         load = self.forced("load_torque", {"q": q, "qd": qd, "qdd": qdd}, f_ext, f_tip)
         if tolerance is not None:
@@ -130,17 +130,17 @@ class ConstrainedRobot:
         return self.evaluate("demanded_torque", {"qd": qd, "load": plus(load, self.force(A, lam)), **self.open}, {})
 
     def force(self, A: np.ndarray, lam: ArrayLike) -> np.ndarray:
-        """A^T lam (..., nv)."""
+        """Return A^T lam (..., nv)."""
         return applied(T(A), "lam", as_array("lam", lam, (A.shape[-2],)))
 
     def forced(self, quantity: str, inputs: dict[str, Any], f_ext: Any, f_tip: Any) -> np.ndarray:
-        """Quantity of the open tree, with external forces if any."""
+        """Return a quantity of the open tree, with external forces, if any."""
         if f_ext is not None or f_tip is not None:
             inputs["wrench"] = net_stack(self.evaluate, inputs["q"], f_ext, f_tip, True)
         return self.of_tree(quantity, **inputs)
 
     def refuse_violation(self, q: ArrayLike, rate: np.ndarray, tolerance: float) -> None:
-        """A state off the constraints, or leaving them."""
+        """Refuse a state that violates the constraints, or whose velocity does."""
         for name, values, fix in (("phi", self.values(("phi",), q)[0], "project"), ("A qd", rate, "project_velocity")):
             if (np.abs(values) > tolerance).any():
                 *state, row = first_index(np.abs(values) > tolerance)
@@ -150,7 +150,7 @@ class ConstrainedRobot:
                 )
 
     def owner(self, row: int, q: ArrayLike, holonomic: bool) -> Constraint:
-        """The constraint to which a row of phi, or of A, belongs."""
+        """Return the constraint to which a row of phi, or of A, belongs."""
         for c in self.constraints:
             if c.holonomic or not holonomic:
                 row -= ConstrainedRobot(self.evaluate, c, variables=self.open.get("variables")).values(("A",), q)[0].shape[-2]
@@ -159,24 +159,24 @@ class ConstrainedRobot:
         raise AssertionError("no such row")
 
     def projections(self, q: ArrayLike) -> Projections:
-        """P = I - A^T (A M^-1 A^T)^-1 A M^-1 and P_qdd = M^-1 P M = P^T."""
+        """Return P = I - A^T (A M^-1 A^T)^-1 A M^-1 and P_qdd = M^-1 P M = P^T."""
         P = self.factored(q, self.values(("A",), q)[0]).projection()
         return Projections(P, T(P))
 
     def wrench(self, q: ArrayLike, lam: ArrayLike, frame: str | None, moment: bool, scale: float | None) -> np.ndarray:
-        """f (..., 6) with J^T f = A^T lam, see `tip_wrench`."""
+        """Return f (..., 6) with J^T f = A^T lam, see `tip_wrench`."""
         frame = self.evaluate.model.tip if frame is None else frame
         J = self.evaluate("jacobian", {"q": q, **self.open}, {}, reference="world_aligned", frame=frame)
         return tip_wrench(J, self.force(self.values(("A",), q)[0], lam), frame, moment, scale)
 
     def project(self, q: ArrayLike, tolerance: float, *, by_energy: bool = False) -> np.ndarray:
-        """Newton's method on phi = 0 with steps along the tangent, each halved until it helps.
+        """Solve phi = 0 by Newton's method with steps along the tangent, each halved until it reduces phi.
 
         Args:
-            by_energy: the shortest steps as kinetic energy measures them, and not by the numbers in q.
+            by_energy: take the steps that are shortest by kinetic energy, not by the numbers in q.
 
         Raises:
-            ConvergenceError: a state does not get there.
+            ConvergenceError: a state does not converge.
         """
         mechanism, held, tolerance = self.evaluate.model.mechanism, self.holonomic(), positive_number("tolerance", tolerance)
         q = self.evaluate.configuration("q", q)
@@ -191,18 +191,15 @@ class ConstrainedRobot:
                 step = held.factored(q, A).solution(np.zeros((*q.shape[:-1], mechanism.nv)), phi)[0]
             else:
                 step = -times(np.linalg.pinv(A, rcond=1e-9), phi)
-            step = (
-                step
-                * open_[..., None]
-                * np.minimum(1, LONGEST / np.maximum(np.abs(step).max(-1, keepdims=True, initial=0), LONGEST))
-            )
+            longest = np.abs(step).max(-1, keepdims=True, initial=0)
+            step = step * open_[..., None] * np.minimum(1, LONGEST / np.maximum(longest, LONGEST))
             for _ in range(HALVINGS):
                 trial = configuration.integrate(mechanism, q, step)
                 worse = open_ & ~(np.linalg.norm(held.values(("phi",), trial)[0], axis=-1) < size)
                 if not worse.any():
                     break
                 step = np.where(worse[..., None], step / 2, step)
-            if (worse == open_).all():  # nothing helps any more
+            if (worse == open_).all():  # no state improves any more
                 break
             q = np.where(worse[..., None], q, trial)
         where = first_index(open_)
@@ -212,14 +209,14 @@ class ConstrainedRobot:
         )
 
     def holonomic(self) -> ConstrainedRobot:
-        """The constraints of positions alone."""
+        """Return the robot under its holonomic constraints alone."""
         held = tuple(c for c in self.constraints if c.holonomic)
         return ConstrainedRobot(self.evaluate, held, self.parameters, self.open.get("variables"))
 
 
 def as_constraints(model: Model, constraints: Any) -> tuple[Constraint, ...]:
-    """Constraints that a user gave (one, several, or None for the description's own) as a tuple. Raises InputError: something that
-    is no constraint, or None for a robot without constraints of its own."""
+    """Return constraints that a user gave (one, several, or None for the description's own) as a tuple. Raises InputError: an
+    object that is not a constraint, or None for a robot without constraints of its own."""
     if constraints is None:
         constraints = [c for c in model.constraints if c.active]
         if not constraints:
@@ -234,7 +231,7 @@ def as_constraints(model: Model, constraints: Any) -> tuple[Constraint, ...]:
 
 
 def refuse_impossible(A: np.ndarray, b: np.ndarray, qdd: np.ndarray, tolerance: float) -> None:
-    """An acceleration that leaves the constraints is not caused by any joint forces."""
+    """Refuse an acceleration that violates the constraints: no joint forces cause it."""
     tolerance = positive_number("tolerance", tolerance)
     left = np.abs(times(A, qdd) + b)
     scale = times(np.abs(A), np.abs(qdd)) + np.abs(b)
@@ -248,11 +245,7 @@ def refuse_impossible(A: np.ndarray, b: np.ndarray, qdd: np.ndarray, tolerance: 
 
 
 def common_lead(*arrays: np.ndarray) -> tuple[int, ...]:
-    """The leading shape of all.
-
-    Raises:
-        InputError: they do not fit each other.
-    """
+    """Return the common leading shape. Raises InputError: the shapes do not fit each other."""
     leads = [x.shape[:-1] for x in arrays]
     try:
         return np.broadcast_shapes(*leads)
@@ -261,7 +254,7 @@ def common_lead(*arrays: np.ndarray) -> tuple[int, ...]:
 
 
 def applied(matrix: np.ndarray, name: str, x: np.ndarray) -> np.ndarray:
-    """A matrix of the state times what a user gave."""
+    """Multiply a matrix of the state by an array that a user gave."""
     try:
         return times(matrix, x)
     except ValueError:
@@ -269,11 +262,8 @@ def applied(matrix: np.ndarray, name: str, x: np.ndarray) -> np.ndarray:
 
 
 def plus(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Return a + b. Raises InputError: their leading dimensions do not fit."""
     try:
         return a + b
     except ValueError:
         raise InputError(f"leading dimensions {a.shape[:-1]} and {b.shape[:-1]} do not fit") from None
-
-
-def minus(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    return plus(a, -b)

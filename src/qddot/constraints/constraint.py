@@ -1,7 +1,7 @@
 """Constraints: rows that must be zero, as functions of a state.
 
-Constraints are compared by value, or by the function they wrap, and each set of them is compiled once for a robot: make a
-constraint from a function once and keep it.
+Constraints are compared by value, or by the function that they wrap, and each set of them is compiled once for a robot. So a
+constraint from a function should be made once and kept.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from qddot.model.scalar import Scalar
 
 
 class Constraint(Protocol):
-    """Rows that are zero: of positions, `phi(q) = 0` (holonomic), or of velocities, `A(q) qd = 0`."""
+    """Rows that must be zero: of positions, `phi(q) = 0` (holonomic), or of velocities, `A(q) qd = 0`."""
 
     holonomic: ClassVar[bool]
 
@@ -26,7 +26,7 @@ class Constraint(Protocol):
 
 @dataclass(frozen=True)
 class Function:
-    """Rows a Python function returns: one scalar, or several."""
+    """A constraint whose rows a Python function returns: one scalar, or several."""
 
     function: Callable[[State], Any]
 
@@ -59,7 +59,7 @@ class Pfaffian(Function):
 
 
 def holonomic(function: Callable[[State], Any]) -> Constraint:
-    """The constraint `phi(q) = 0`; also a decorator.
+    """Make the constraint `phi(q) = 0`; also a decorator.
 
     Args:
         function: from a `State` to one scalar or a list of them, such as `lambda state: state.position("tip").x - 1`.
@@ -74,11 +74,11 @@ def holonomic(function: Callable[[State], Any]) -> Constraint:
 
 
 def pfaffian(function: Callable[[State], Any]) -> Constraint:
-    """The constraint `A(q) qd = 0`, such as rolling or a knife edge; also a decorator.
+    """Make the constraint `A(q) qd = 0`, such as rolling or a knife edge; also a decorator.
 
     Args:
-        function: from a `State` to one scalar or a list of them, linear in `state.qd` and what `state.velocity` and
-            `state.angular_velocity` return.
+        function: from a `State` to one scalar or a list of them, linear in `state.qd` and the results of `state.velocity` and
+            `state.angular_velocity`.
 
     >>> robot = qddot.load("two_link")
     >>> geared = qddot.pfaffian(lambda state: state.qd[0] - 2 * state.qd[1])

@@ -1,8 +1,8 @@
-"""ConstrainedRobot motion by elimination, without a branch and over any scalar: for states in which nothing has to be decided.
+"""Constrained motion by elimination, without branches and over any scalar.
 
-Whatever moves, an acceleration, a velocity or a small displacement v, is made to satisfy `A v = -c` by the least change, as kinetic
-energy measures it: `v - M^-1 A^T lam`, where `A M^-1 A^T lam = A v + c`. Which rows follow from others cannot be asked here: it is
-told, and margins say where it is otherwise, and `qddot.constraints.factored` must answer.
+A motion v (an acceleration, a velocity or a small displacement) is changed to satisfy `A v = -c` by the least change, measured by
+kinetic energy: to `v - M^-1 A^T lam`, where `A M^-1 A^T lam = A v + c`. Dependent rows cannot be found here; they must be given.
+Margins say where they are others, and `qddot.constraints.factored` must solve the problem instead.
 """
 
 from __future__ import annotations
@@ -17,42 +17,43 @@ from qddot.model.scalar import Scalar
 Matrix = list[list[Scalar]]
 
 INDEPENDENT = 1e-5
-"""A pivot of `A M^-1 A^T` is what the rows eliminated before leave of a row. The error of accelerations is a few roundings over the
-smallest pivot, as a part of its diagonal: at this one ten digits are left, and rows that follow from others stay far below."""
+"""Smallest pivot of `A M^-1 A^T`, relative to its diagonal, of an independent row. A pivot is what remains of a row after the rows
+before it are eliminated. The error of accelerations is a few roundings divided by the smallest relative pivot: at this value ten
+digits are left, and pivots of dependent rows are far smaller."""
 
 NOTHING = 1e-13
-"""A row of A below this part of all rows (or of 1) is not told apart from rounding."""
-
+"""A row of A below this fraction of all rows (or of 1) cannot be told from rounding."""
 
 FOLLOWS = 1e-8
-"""A row that others leave this part of is one that follows from them; rounding leaves less, at the smallest pivot."""
+"""A row of which less than this fraction remains after elimination depends on the others; rounding leaves less, at the smallest
+pivot."""
 
 CONSISTENT = 1e-6
-"""Accelerations that rows ask for which follow from others must follow, too, to this part of those involved."""
+"""Accelerations that dependent rows demand must agree with the others to this fraction of the accelerations involved."""
 
 ROUNDINGS = 1e3
-"""So many of the arithmetic's roundings are never told apart from nothing: in float32 they are more than the numbers above."""
+"""Errors below this many roundings of the arithmetic are never significant; in float32 this exceeds the tolerances above."""
 
 
 class Eliminated(NamedTuple):
-    """A set of rows, some of which follow from the others."""
+    """A set of rows, some of which depend on the others."""
 
-    # A, Y, G: the others (k, n), `Y = A M^-1`, and `G = A M^-1 A^T` factored
+    # A, Y, G: the independent rows (k, n), `Y = A M^-1`, and `G = A M^-1 A^T` factored
     A: Matrix
     Y: Matrix
     G: Factor
-    follow: Matrix  # those that follow (d, n)
+    follow: Matrix  # the dependent rows (d, n)
     share: Matrix  # (d, k), `follow = share A`
-    margins: list[Scalar]  # positive where the others are independent, and those that follow do
+    margins: list[Scalar]  # positive where the rows are independent and dependent as assumed
     rounding: float  # relative error of one operation
 
     def within(self, v: Scalars, c: Scalars) -> tuple[list[Scalar], list[Scalar]]:
-        """v (n) after the least change to `A v = -c`, and lam (k)."""
+        """Return v (n) after the least change to `A v = -c`, and lam (k)."""
         lam = self.G.solve([dot(row, v) + x for row, x in zip(self.A, c, strict=True)])
         return [x - sum((y[i] * l for y, l in zip(self.Y, lam)), 0.0) for i, x in enumerate(v)], lam
 
     def agree(self, v: Scalars, c: Scalars, c_follow: Scalars) -> list[Scalar]:
-        """Margins (d), positive where rows that follow ask for what follows from the others; v gives what is little."""
+        """Return margins (d), positive where the demands of dependent rows agree with the others; v gives the scale."""
         found = []
         for row, share, wanted in zip(self.follow, self.share, c_follow, strict=True):
             parts = [s * x for s, x in zip(share, c)]
@@ -62,7 +63,7 @@ class Eliminated(NamedTuple):
         return found
 
     def smallest(self, lam: Scalars) -> tuple[list[Scalar], list[Scalar]]:
-        """The smallest of all multipliers that act as lam (k) does, of the others and of those that follow."""
+        """Return the smallest multipliers, of independent and of dependent rows, that act as lam (k) does."""
         if not self.follow:
             return list(lam), []
         S, d = self.share, range(len(self.follow))
@@ -72,7 +73,7 @@ class Eliminated(NamedTuple):
 
 
 def eliminated(M: Factor, A: Matrix, follow: Matrix, rounding: float) -> Eliminated:
-    """Elimination gives the same whatever the units of the rows, so pivots are compared with the diagonal as it is."""
+    """Eliminate rows over the factored mass matrix M. The units of rows do not matter: pivots are compared with the diagonal."""
     k, nothing, follows = len(A), max(NOTHING, rounding), max(FOLLOWS, ROUNDINGS * rounding)
     Y = [M.solve(row) for row in A]
     lower = [[dot(A[i], Y[j]) if j <= i else 0.0 for j in range(k)] for i in range(k)]
@@ -89,7 +90,7 @@ def eliminated(M: Factor, A: Matrix, follow: Matrix, rounding: float) -> Elimina
 
 
 def all_positive(field: Field, margins: Scalars) -> Scalar:
-    """1 where every margin is positive, else 0, also where one is not a number."""
+    """Return 1 where every margin is positive, else 0, also where one is NaN."""
     verdict: Scalar = 1.0
     for margin in margins:
         verdict = field.where_positive(margin, verdict, 0.0)

@@ -1,8 +1,8 @@
 """The linear algebra of constrained motion: `M qdd + A^T lam = f`, `A qdd = -b`, for batches, without inverting anything.
 
 With `M = L L^T` and `z = L^T qdd` this is an orthogonal projection: `z + X lam = L^-1 f`, `X^T z = -b`, where `X = L^-1 A^T`. The
-singular values of X, with its columns scaled to length 1 so that units do not matter, give the rank; its singular vectors the
-projections, the accelerations, and of all multipliers the smallest. X is conditioned as the root of `A M^-1 A^T`.
+columns of X are scaled to length 1, so that units do not matter. Its singular values give the rank; its singular vectors give the
+projections, the accelerations, and the smallest multipliers. The condition number of X is the square root of that of `A M^-1 A^T`.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from qddot.compile.arrays import first_index
 from qddot.errors import RankWarning, SingularityError, stacklevel_outside
 
 RANK = 1e-10
-"""Of the scaled constraints: a singular value below this part of the largest is zero."""
+"""A singular value of the scaled constraints below this fraction of the largest is zero."""
 
 NOTHING = 1e-14
-"""A row of A below this part of the largest entry (or of 1) is only rounding."""
+"""A row of A below this fraction of the largest entry (or of 1) is only rounding."""
 
 PIVOT = 2000 * np.finfo(float).eps
-"""A pivot of M below this part of its diagonal is only rounding."""
+"""A pivot of M below this fraction of its diagonal is only rounding."""
 
 CONSISTENT = 1e-6
-"""Rows that follow from others must agree with them to this part of the accelerations involved."""
+"""Dependent rows must agree with the others to this fraction of the accelerations involved."""
 
 
 @dataclass(frozen=True)
 class Factored:
-    """M and A of a batch of states."""
+    """M and A of a batch of states, factored."""
 
-    # M, A: (..., n, n) and (..., k, n), rows of A that are only rounding being zero
+    # M, A: (..., n, n) and (..., k, n); rows of A that are only rounding are set to zero
     M: np.ndarray
     A: np.ndarray
     L: np.ndarray  # (..., n, n), lower triangular: `M = L L^T`
@@ -42,21 +42,21 @@ class Factored:
     U: np.ndarray
     s: np.ndarray
     V: np.ndarray
-    N: np.ndarray  # (..., k, k), columns that span the multipliers without any force, `A^T N = 0`, and columns of zeros
+    N: np.ndarray  # (..., k, k), columns that span the multipliers without effect, `A^T N = 0`, and columns of zeros
     rank: np.ndarray  # (...)
 
     def accelerations(self, f: np.ndarray, b: np.ndarray, *, refined: bool = True) -> tuple[np.ndarray, np.ndarray]:
-        """qdd (..., n) and lam (..., k) with `M qdd + A^T lam = f` and `A qdd = -b`; of all lam the smallest. `refined`: solve once
-        more for what rounding left. Raises SingularityError: no acceleration satisfies all constraints."""
+        """Return qdd (..., n) and the smallest lam (..., k) with `M qdd + A^T lam = f` and `A qdd = -b`. `refined`: solve once more
+        for the residual. Raises SingularityError: no acceleration satisfies all constraints."""
         self.refuse_contradiction(solve(self.L, f), b / self.d)
         qdd, lam = self.solution(f, b)
         if not refined:
             return qdd, lam
-        left = self.solution(f - times(self.M, qdd) - times(T(self.A), lam), b + times(self.A, qdd))  # takes rounding away
+        left = self.solution(f - times(self.M, qdd) - times(T(self.A), lam), b + times(self.A, qdd))  # removes errors of rounding
         return qdd + left[0], lam + left[1]
 
     def solution(self, f: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Solution before refinement."""
+        """Return the solution without refinement."""
         y, b = solve(self.L, f), b / self.d
         stopped = times(T(self.U), y) + times(T(self.V), b) / self.s
         z = y - times(self.U, stopped)
@@ -67,17 +67,17 @@ class Factored:
 
     @property
     def condition(self) -> np.ndarray:
-        """Condition number of `A M^-1 A^T`, its rows scaled, within its rank (...)."""
+        """Condition number (...) of `A M^-1 A^T` with scaled rows, within its rank."""
         kept = np.arange(self.s.shape[-1]) < self.rank[..., None]
         return (self.s.max(-1, initial=0, where=kept) / self.s.min(-1, initial=np.inf, where=kept)) ** 2
 
     def projection(self) -> np.ndarray:
-        """P (..., n, n): `I - A^T (A M^-1 A^T)^-1 A M^-1 = I - L U U^T L^-1`."""
+        """Return P (..., n, n): `I - A^T (A M^-1 A^T)^-1 A M^-1 = I - L U U^T L^-1`."""
         n = self.L.shape[-1]
         return np.eye(n) - self.L @ self.U @ T(np.linalg.solve(T(self.L), self.U))
 
     def refuse_contradiction(self, y: np.ndarray, b: np.ndarray) -> None:
-        """Where rows follow from others, their accelerations must follow, too."""
+        """Refuse dependent rows that demand accelerations which contradict the others."""
         left = np.abs(b - times(self.V, times(T(self.V), b))).max(-1, initial=0)
         scale = np.abs(b).max(-1, initial=0) + np.linalg.norm(y, axis=-1)
         wrong = (left > CONSISTENT * scale) & (self.rank < self.d.shape[-1])
@@ -99,7 +99,7 @@ class Factored:
 
 @np.errstate(under="ignore")
 def factored(M: np.ndarray, A: np.ndarray, name: str) -> Factored:
-    """M (..., n, n) and A (..., k, n), factored. Raises SingularityError: M is not positive definite; `name` is the robot's."""
+    """Factor M (..., n, n) and A (..., k, n). Raises SingularityError: M is not positive definite; `name` is the robot's."""
     L = cholesky(M, name)
     sizes = np.abs(A).max(-1, keepdims=True, initial=0)
     A = np.where(sizes <= NOTHING * sizes.max(-2, keepdims=True, initial=1), 0.0, A)
@@ -117,7 +117,7 @@ def factored(M: np.ndarray, A: np.ndarray, name: str) -> Factored:
 
 
 def cholesky(M: np.ndarray, name: str) -> np.ndarray:
-    """L of a batch of mass matrices."""
+    """Return the lower Cholesky factors L of a batch of mass matrices. Raises SingularityError: one is not positive definite."""
     try:
         L = np.linalg.cholesky(M)
     except np.linalg.LinAlgError:

@@ -1,7 +1,7 @@
-"""Rows of constraints that follow from others wherever the loops are closed, so that elimination can be told.
+"""Rows of constraints that depend on others in all configurations with closed loops; elimination must be given these.
 
-A loop that is closed twice, a planar one closed in space: such rows depend on each other in all configurations, and it is enough to
-look at a few. Programs made with the answer watch whether it holds.
+Examples are a loop that is closed twice, or a planar loop that is closed in space. A few configurations are enough to find them,
+and the programs that use the result check it in every state.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ from qddot.errors import ConvergenceError
 from qddot.model.configuration import integrate, neutral
 
 CONFIGURATIONS, TRIALS = 3, 12
-NEARBY = 0.5  # rad or m: of the configurations about the neutral one
+NEARBY = 0.5  # rad or m: largest distance of the configurations from the neutral one
 CLOSED = 1e-12
 FOLLOWS = 1e-6
-"""Of a row: what others leave of it where it follows from them."""
+"""A row depends on others if less than this fraction of it remains after they are eliminated."""
 
 
 def following(robot: ConstrainedRobot) -> Following:
-    """Rows that follow from rows before them, or are zero, wherever it was looked."""
+    """Return the rows that depend on rows before them, or are zero, in all configurations examined."""
     seen = configurations(robot)
     held = robot.holonomic()
     return Following(always(robot, seen), always(held, seen) if held.constraints else ())
 
 
 def configurations(robot: ConstrainedRobot) -> list[np.ndarray]:
-    """Some in which the loops are closed; fewer, or none, where that is hard."""
+    """Return up to `CONFIGURATIONS` configurations with closed loops; fewer, or none, if they are hard to find."""
     mechanism, held, rng = robot.evaluate.model.mechanism, robot.holonomic(), np.random.default_rng(0)
     found: list[np.ndarray] = []
     for _ in range(TRIALS):
@@ -43,17 +43,17 @@ def configurations(robot: ConstrainedRobot) -> list[np.ndarray]:
 
 
 def always(robot: ConstrainedRobot, seen: list[np.ndarray]) -> tuple[int, ...]:
-    """Rows that follow in all of the configurations; none if there are no configurations."""
+    """Return the rows that are dependent in all of the configurations; none if there are no configurations."""
     found = [set(dependent(robot.values(("A",), q)[0])) for q in seen]
     return tuple(sorted(set.intersection(*found))) if found else ()
 
 
 def dependent(A: np.ndarray) -> list[int]:
-    """Rows of A (k, n) that follow from rows before them, or are zero."""
+    """Return the rows of A (k, n) that depend on rows before them, or are zero."""
     basis, found = np.zeros((0, A.shape[1])), []
     for i, row in enumerate(A):
         left = row
-        for _ in range(2):  # the second takes the rounding of the first away
+        for _ in range(2):  # the second pass removes the rounding errors of the first
             left = left - basis.T @ (basis @ left)
         size = np.linalg.norm(left)
         if size <= FOLLOWS * np.linalg.norm(row):

@@ -1,4 +1,4 @@
-"""Motion under constraints as programs: accelerations, a step of order four, and the way back onto the constraints.
+"""Motion under constraints as programs: accelerations, a step of order four, and the projection onto the constraints.
 
 The constraints are traced and differentiated once; their program is replayed in every stage of a step.
 """
@@ -30,11 +30,12 @@ from qddot.model.overflow import overflow
 from qddot.model.scalar import Scalar
 
 CORRECTIONS = 2
-"""Newton steps with one matrix: they close what a step of order four opens, a millionth or less, to the square and to the cube."""
+"""Newton steps with the same matrix. The error that a step of order four leaves, a millionth or less, becomes its square, then its
+cube."""
 
 NEAR, TURN = 0.1, 3.0
-"""sigma, the smallest singular value of the constraints, below which a step is looked at; or below this many times what a joint
-turns in one."""
+"""A step is doubtful if sigma, the smallest singular value of the constraints, is below the first, or below the second times the
+largest turn of a joint in the step."""
 
 MOTIONS = {
     "accelerations": (("q", "qd", "tau"), ("qdd", "lam")),
@@ -46,11 +47,11 @@ MOTIONS = {
     "projections": (("q",), ("P", "P_qdd")),
     "projected": (("q", "qd"), ("qd_next",)),
 }
-"""Inputs and outputs; wrench, parameters and variables may come on top, and there is one margin."""
+"""Inputs and outputs of each program. Wrench, parameters and variables may be further inputs; one margin is a further output."""
 
 
 class Following(NamedTuple):
-    """Rows that follow from others before them, or are zero: of all constraints, and of the holonomic ones alone."""
+    """Rows that depend on others before them, or are zero: of all constraints, and of the holonomic ones alone."""
 
     moving: tuple[int, ...]
     closing: tuple[int, ...]
@@ -70,13 +71,13 @@ def motion_program(
     dtype: DTypeLike = float,
     tolerance: float | None = None,
 ) -> Program:
-    """One of `MOTIONS`.
+    """Return the program of one of `MOTIONS`.
 
     Args:
         wrench: add an input (bodies, 6), external forces as in `qddot.compile.trace`.
         runtime: add an input, the inertial parameters.
         dtype: float64 or float32, of the arithmetic.
-        tolerance: of "accelerations", and of "forces": how far a state, or an acceleration, may be off the constraints, as in
+        tolerance: for "accelerations" and "forces": by how much a state, or an acceleration, may violate the constraints, as in
             `Robot.constrained_forward_dynamics` and `constrained_inverse_dynamics`.
     """
     names, results = MOTIONS[what]
@@ -125,7 +126,7 @@ def motion_program(
 
 
 class Rows(NamedTuple):
-    """`A v = -c`, without rows of zeros, which ask for nothing: `kept` are the others, those last that follow from them."""
+    """`A v = -c` without rows of zeros, which have no effect. `kept` are the other rows, the dependent ones last."""
 
     kept: list[int]
     A: Matrix
@@ -135,15 +136,16 @@ class Rows(NamedTuple):
 
 
 class ConstrainedTree:
-    """A robot and its constraints over the nodes of one trace. Each method also returns margins, positive where the rest holds.
+    """A robot and its constraints over the nodes of one trace. Each method also returns margins, positive where its result is
+    valid.
 
     Args:
-        described: the robot whose frames the constraints speak of, with `variables` in the trace.
+        described: the robot whose frames the constraints refer to, with `variables` in the trace.
 
     Attributes:
         moving: the program of A and `Adot qd`.
-        closing: that of A and phi, of holonomic constraints only.
-        following: rows of each that follow from others.
+        closing: the program of A and phi, of holonomic constraints only.
+        following: the dependent rows of each.
     """
 
     def __init__(
@@ -171,14 +173,14 @@ class ConstrainedTree:
         return Rows([*kept, *follow], [A[i] for i in kept], [c[i] for i in kept], [A[i] for i in follow], [c[i] for i in follow])
 
     def factored(self, q: Scalars) -> tuple[Factor, list[Scalar]]:
-        """M, and margins of its pivots."""
+        """Return M factored, and margins of its pivots."""
         if self.model.source.quantities is None:
             return factored_mass_matrix(self.model, q)
         solved = factor(algorithm(self.model, "mass_matrix")(self.model, q))
         return solved, list(solved.pivots)
 
     def eliminated(self, q: Scalars, rows: Rows) -> tuple[Eliminated, list[Scalar]]:
-        """The rows over M."""
+        """Return the rows eliminated over M, and margins."""
         M, margins = self.factored(q)
         solver = eliminated(M, rows.A, rows.follow, self.model.field.rounding)
         return solver, [*margins, *solver.margins]
@@ -186,7 +188,7 @@ class ConstrainedTree:
     def accelerations(
         self, q: Scalars, qd: Scalars, tau: Scalars, f_ext: Wrenches | None = None
     ) -> tuple[list[Scalar], list[Scalar], list[Scalar]]:
-        """qdd and lam: `A qdd = -Adot qd`, nearest to what the robot would do without constraints."""
+        """Return qdd and lam: `A qdd = -Adot qd`, with qdd nearest to the acceleration without constraints."""
         model, rows = self.model, self.rows(self.moving, q, qd)
         M, margins = self.factored(q)
         bias = algorithm(model, "load_torque")(model, q, qd, zeros(model.nv), f_ext)
@@ -198,14 +200,14 @@ class ConstrainedTree:
         return qdd, self.spread(rows, [*first, *rest]), margins
 
     def spread(self, rows: Rows, values: Scalars) -> list[Scalar]:
-        """One number for each row, zero for rows that were not kept."""
+        """Return one number for each row, zero for rows that were not kept."""
         found = zeros(self.moving.outputs[1].size)
         for i, x in zip(rows.kept, values):
             found[i] = x
         return found
 
     def on_constraints(self, q: Scalars, qd: Scalars, tolerance: float) -> list[Scalar]:
-        """Margins, positive where no `|h|` and no `|A qd|` is larger than a tolerance."""
+        """Return margins, positive where no `|h|` and no `|A qd|` is larger than a tolerance."""
         flat, _ = self.replayed(self.moving, q, qd)
         rates = [dot(flat[i : i + self.model.nv], qd) for i in range(0, len(flat), self.model.nv)]
         return [tolerance**2 - x * x for x in (*self.replayed(self.closing, q, qd)[1], *rates)]
@@ -213,7 +215,7 @@ class ConstrainedTree:
     def forces(
         self, q: Scalars, qd: Scalars, qdd: Scalars, lam: Scalars, f_ext: Wrenches | None, tolerance: float | None
     ) -> tuple[list[Scalar], list[Scalar]]:
-        """tau of a motion that pushes with lam, and margins, positive where `A qdd + Adot qd` is zero to a tolerance."""
+        """Return tau of a motion that pushes with lam, and margins, positive where `A qdd + Adot qd` is zero to a tolerance."""
         model, where = self.model, self.model.field.where_positive
         flat, c = self.replayed(self.moving, q, qd)
         A = [flat[i : i + model.nv] for i in range(0, len(flat), model.nv)]
@@ -226,7 +228,7 @@ class ConstrainedTree:
         return algorithm(model, "demanded_torque")(model, qd, pushed), margins
 
     def projections(self, q: Scalars) -> tuple[Matrix, Matrix, list[Scalar]]:
-        """`P = 1 - A^T (A M^-1 A^T)^-1 A M^-1` and its transpose."""
+        """Return `P = 1 - A^T (A M^-1 A^T)^-1 A M^-1` and its transpose."""
         n = range(self.model.nv)
         solver, margins = self.eliminated(q, self.rows(self.moving, q, zeros(self.model.nv)))
         columns = [solver.G.solve([y[j] for y in solver.Y]) for j in n]  # of (A M^-1 A^T)^-1 A M^-1
@@ -234,7 +236,7 @@ class ConstrainedTree:
         return [list(row) for row in zip(*P_qdd)], P_qdd, margins
 
     def regularity(self, q: Scalars) -> tuple[list[Scalar], list[Scalar], list[Scalar]]:
-        """Pivot of each row of `A M^-1 A^T` after the rows before it, and its diagonal; zeros for rows that follow from others."""
+        """Return the pivot of each row of `A M^-1 A^T`, and the diagonal; zeros for dependent rows."""
         rows = self.rows(self.moving, q, zeros(self.model.nv))
         solver, _ = self.eliminated(q, rows)
         squares = [dot(a, y) for a, y in zip(solver.A, solver.Y)]
@@ -243,7 +245,7 @@ class ConstrainedTree:
     def settled(
         self, q: Scalars, qd: Scalars, corrections: int = CORRECTIONS, closed: float = CLOSED
     ) -> tuple[list[Scalar], list[Scalar], list[Scalar]]:
-        """q and qd back on the constraints, from which rounding and truncation lead away: `phi = 0` and `A qd = 0`."""
+        """Return q and qd projected onto the constraints, which rounding and truncation violate: `phi = 0` and `A qd = 0`."""
         model, rows = self.model, self.rows(self.closing, q, qd)
         solver, margins = self.eliminated(q, rows)
         for _ in range(corrections):
@@ -257,10 +259,10 @@ class ConstrainedTree:
     def whole_step(
         self, q: Scalars, qd: Scalars, squares: Scalars, h: Scalar, accelerate: Accelerate
     ) -> tuple[list[Scalar], list[Scalar], list[Scalar], list[Scalar]]:
-        """A step and the way back onto the constraints, far enough from where they lose rank (`qddot.simulate.dead_centre`).
+        """Take a step and project onto the constraints, far enough from where they lose rank (`qddot.simulate.dead_centre`).
 
         Args:
-            squares: the largest that the diagonal of `A M^-1 A^T` has been.
+            squares: the largest values that the diagonal of `A M^-1 A^T` has had.
         """
         where = self.model.field.where_positive
         q1, qd1, margins = kutta(self.model, q, qd, h, accelerate)
@@ -271,7 +273,7 @@ class ConstrainedTree:
         turn = (TURN * h) * (TURN * h) * fastest
         near = where(turn - NEAR**2, turn, NEAR**2)
         far = []
-        for x in (q, q1):  # shared with the first stage, and with the end
+        for x in (q, q1):  # computed already in the first stage and at the end
             pivots, found, _ = self.regularity(x)
             squares = [where(new - old, new, old) for new, old in zip(found, squares)]
             far += [p - near * s for p, s in zip(pivots, squares) if p.__class__ is Expr or p != 0]

@@ -1,4 +1,4 @@
-"""Motion under constraints for arrays of other libraries: programs of their own, which have derivatives of any order."""
+"""Motion under constraints for arrays of other libraries, by programs that have derivatives of any order."""
 
 from __future__ import annotations
 
@@ -19,10 +19,9 @@ Traced = Callable[[np.dtype], "Program"]
 
 
 class ConstrainedTensors:
-    """The constraints a robot moves under, as `ConstrainedRobot` has them for NumPy arrays.
+    """A robot under constraints: the counterpart of `ConstrainedRobot` for arrays of other libraries.
 
-    Rows are eliminated, without a decision: where others depend on each other than they do everywhere, a state's results are no
-    numbers.
+    Rows are eliminated without branches. In states where rows are dependent that are independent elsewhere, results are NaN.
     """
 
     def __init__(self, guests: Guests, constraints: Any, variables: Any) -> None:
@@ -30,13 +29,13 @@ class ConstrainedTensors:
         self.options = {} if variables is None else {"variables": variables}
 
     def values(self, wanted: tuple[str, ...], q: Any, qd: Any = None) -> tuple:
-        """Some of `phi`, `A` and `Adot`."""
+        """Return some of `phi`, `A` and `Adot`."""
         inputs = {"q": q} if qd is None else {"q": q, "qd": qd}
         found = self.guests.compute(self.guests.named(rows_program, self.constraints, wanted), inputs, self.options, {})
         return found if isinstance(found, tuple) else (found,)
 
     def motion(self, what: str, inputs: dict[str, Any], f_ext: Any = None, f_tip: Any = None, tolerance: Any = None) -> Any:
-        """One of `motion_program.MOTIONS`."""
+        """Return the results of one of `motion_program.MOTIONS`."""
         has_forces = f_ext is not None or f_tip is not None
         if has_forces:
             inputs["wrench"] = self.guests.net_stack(inputs, f_ext, f_tip)
@@ -59,11 +58,11 @@ class ConstrainedTensors:
 
 
 def rows_program(evaluate: Evaluator, constraints: Any, wanted: tuple[str, ...]) -> Traced:
-    """How rows of constraints are traced."""
+    """Return the function that traces rows of constraints."""
     robot = ConstrainedRobot(evaluate, constraints)
 
     def trace(dtype: np.dtype) -> Program:
-        from qddot.constraints.trace import constraint_program  # the graph: loaded when first needed
+        from qddot.constraints.trace import constraint_program  # imports the graph, so only when needed
 
         return constraint_program(evaluate.model, robot.constraints, wanted)
 
@@ -71,7 +70,7 @@ def rows_program(evaluate: Evaluator, constraints: Any, wanted: tuple[str, ...])
 
 
 def constrained_motion(evaluate: Evaluator, constraints: Any, what: str, has_forces: bool, tolerance: float | None) -> Traced:
-    """How a motion under constraints is traced."""
+    """Return the function that traces a motion under constraints."""
     robot = ConstrainedRobot(evaluate, constraints)
 
     def trace(dtype: np.dtype) -> Program:

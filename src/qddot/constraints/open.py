@@ -1,4 +1,4 @@
-"""Scalars that take a user's decimals and SymPy expressions as they are meant: 0.1 as 1/10, a symbol as a letter."""
+"""Scalars that accept a user's decimals and SymPy expressions and read them exactly: 0.1 as 1/10, a symbol as a letter."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ Read = Callable[[Any], Scalar]
 
 
 class Open:
-    """A scalar of some field; `read` makes one of whatever else stands beside it in a sum or a product."""
+    """A scalar of some field; `read` converts the other operand of a sum or product to this field."""
 
     __slots__ = ("read", "value")
-    _op_priority = 100  # SymPy's: `r * x` with a symbol on the left is left to us
+    _op_priority = 100  # so that SymPy leaves `r * x` with a symbol on the left to this class
 
     def __init__(self, value: Scalar, read: Read) -> None:
         self.value, self.read = value, read
@@ -98,7 +98,7 @@ class OpenField:
 
 @dataclass(frozen=True)
 class Valued:
-    """A constraint with numbers for the SymPy symbols in it, so that it can be compiled."""
+    """A constraint with numbers for its SymPy symbols, so that it can be compiled."""
 
     constraint: Constraint
     values: tuple[tuple[str, float], ...]  # of symbols, by name

@@ -1,4 +1,4 @@
-"""Constraints that come up again and again, and those a description holds."""
+"""Frequent constraints, and those of a description."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from qddot.model.spatial import Mat, Transform, Vec, vec
 
 
 class Spot(NamedTuple):
-    """A pose on a frame; on the world where there is none."""
+    """A pose on a frame, or in the world if the frame is None."""
 
     frame: str | None
     offset: Transform = Transform()
@@ -31,7 +31,7 @@ class Spot(NamedTuple):
 
 @dataclass(frozen=True)
 class AlongNormals:
-    """The origin of a frame does not leave `point` along the normals: a plane has one, a line two."""
+    """The origin of a frame does not move away from `point` along the normals: one for a plane, two for a line."""
 
     frame: str
     point: Vec
@@ -83,8 +83,8 @@ class SamePoint:
 class SamePose:
     """Two spots coincide: three rows of orientation, then three of position, in the axes of the first.
 
-    The second is turned against the first by the angle a about the unit axis u; the rows `2 sin(a/2) u` grow with the angle, are
-    regular up to a half turn and have the relative angular velocity as their rate at a = 0.
+    The second is turned relative to the first by the angle a about the unit axis u. The rows `2 sin(a/2) u` grow with the angle,
+    are regular up to half a turn, and their rate at a = 0 is the relative angular velocity.
     """
 
     first: Spot
@@ -120,7 +120,7 @@ class JointEquality:
         return f"the coupling of {self.joint!r}"
 
 
-# how a user asks for them -------------------------------------------------------------------------------------------------
+# functions for users ------------------------------------------------------------------------------------------------------
 
 
 def point_on_plane(frame: str, point: Sequence[float], normal: Sequence[float]) -> Constraint:
@@ -152,7 +152,7 @@ def point_on_line(frame: str, point: Sequence[float], direction: Sequence[float]
 
 
 def contact_point(frame: str, normal: Sequence[float] | None = None) -> Constraint:
-    """The origin of a frame touches a wall where it is: one row, its velocity along the normal; it slides without friction.
+    """The origin of a frame keeps contact with a wall: one row, its velocity along the normal; it slides without friction.
 
     Args:
         normal: (3,), in world axes. None: the point sticks, three rows.
@@ -221,11 +221,11 @@ def joint_equality(joint: str, leader: str, multiplier: float = 1.0, offset: flo
 loop_closure, frames_fixed = connect, weld
 
 
-# what a description holds -------------------------------------------------------------------------------------------------
+# constraints of a description ---------------------------------------------------------------------------------------------
 
 
 def from_description(constraint: described.Constraint) -> Constraint:
-    """The equations of a constraint in a description."""
+    """Return the equations of a constraint in a description."""
     if isinstance(constraint, described.Coupling):
         return JointEquality(constraint.joint, constraint.leader, constraint.coefficients)
     if isinstance(constraint, described.Weld):
@@ -238,6 +238,7 @@ def from_description(constraint: described.Constraint) -> Constraint:
 
 
 def vector(name: str, values: Sequence[float]) -> Vec:
+    """Return three numbers as a vector. Raises InputError: anything else."""
     array = finite_array(name, values)
     if array.shape != (3,):
         raise InputError(f"{name}={as_written(values)}: three numbers are needed")
@@ -245,6 +246,7 @@ def vector(name: str, values: Sequence[float]) -> Vec:
 
 
 def direction(name: str, values: Sequence[float]) -> Vec:
+    """Return the unit vector along three numbers. Raises InputError: not three numbers, or zero."""
     axis, length = unit(vector(name, values))
     if length == 0:
         raise InputError(f"{name}={values!r} has no direction: give a vector that is not zero")
@@ -252,7 +254,7 @@ def direction(name: str, values: Sequence[float]) -> Vec:
 
 
 def normals_of(name: str, values: Sequence[float]) -> tuple[Vec, ...]:
-    """Two unit vectors at right angles to a direction and to each other."""
+    """Return two unit vectors at right angles to a direction and to each other."""
     x, y, _ = z_onto(direction(name, values)).T
     return x, y
 
@@ -264,6 +266,7 @@ def checked_axes(axes: str) -> str:
 
 
 def transform(pose: Any) -> Transform:
+    """Return a pose from a 4 x 4 matrix; None is the identity. Raises InputError: not a pose."""
     if pose is None or isinstance(pose, Transform):
         return pose or Transform()
     try:

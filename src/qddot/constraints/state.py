@@ -1,4 +1,4 @@
-"""State that a constraint may speak of: coordinates, velocities and frames of a robot, over an abstract scalar."""
+"""The state that a constraint is a function of: coordinates, velocities and frames of a robot, over an abstract scalar."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from qddot.model.spatial import Motion, Transform, Vec
 
 
 class State:
-    """One state of a robot, as the function of a constraint sees it.
+    """One state of a robot, the argument of a constraint's function.
 
-    Its numbers only know `+ - * / **` and the methods `cos`, `sin`, `sqrt` and `atan2` here; they cannot be compared. Positions and
-    velocities are vectors (`x, y, z`, `dot`, `cross`) in world axes.
+    Its numbers support only `+ - * / **` and the methods `cos`, `sin`, `sqrt` and `atan2` here; they cannot be compared. Positions
+    and velocities are vectors (`x, y, z`, `dot`, `cross`) in world axes.
 
     Attributes:
         q: coordinates (nq).
@@ -47,7 +47,7 @@ class State:
         return tuple(self._qd)
 
     def joint(self, name: str) -> Scalar:
-        """The coordinate of a joint that has one, rad or m."""
+        """Return the coordinate of a joint that has a single one, rad or m."""
         model = self._model.source
         leader, multiplier, offset = model.leaders.get(name, (name, 1.0, 0.0))
         found = {c.name: c for c in model.mechanism.coordinates}
@@ -97,5 +97,5 @@ class State:
         return world_velocities(self._model, world_columns(self._model, self._poses), self.qd)
 
     def _twist(self, frame: str) -> Motion:
-        """Twist of the body that carries a frame, at the world's origin."""
+        """Return the twist of the body that carries a frame, at the world's origin."""
         return self._twists[self._model.frame(frame)[0]]

@@ -1,7 +1,7 @@
-"""From the multipliers of constraints to the wrench at one frame that does the same to the joints.
+"""The wrench at one frame that acts on the joints as the multipliers of constraints do.
 
-`J^T f = A^T lam` says of f what the joints feel. What they do not feel, the null space of `J^T`, stays open: there the smallest f
-is taken, where "smallest" means something. Forces alone can be compared; moments and forces only by a length.
+`J^T f = A^T lam` determines the components of f that the joints feel. The others, in the null space of `J^T`, are chosen such that
+f is the smallest, if this has a meaning: forces alone can be compared, moments and forces only with a length.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ from qddot.constraints.factored import named
 from qddot.errors import InputError
 
 RANK = 1e-10
-"""A singular value of J below this part of the largest is zero."""
+"""A singular value of J below this fraction of the largest is zero."""
 
 COMPONENTS = ("mx", "my", "mz", "fx", "fy", "fz")
 
 
 def tip_wrench(J: np.ndarray, wanted: np.ndarray, frame: str, moment: bool, scale: float | None) -> np.ndarray:
-    """f (..., 6) with `J^T f = wanted`, of all such the one of least `|moment|^2 / scale^2 + |force|^2`.
+    """Return the f (..., 6) with `J^T f = wanted` and the least `|moment|^2 / scale^2 + |force|^2`.
 
     Args:
         J: (..., 6, n) at the frame's origin, angular rows first.
         wanted: joint forces (..., n).
         moment: False for pure forces.
-        scale: m; None: only a wrench that does not depend on it is given.
+        scale: m; None: refuse a wrench that depends on it.
 
     Raises:
-        InputError: there is no such wrench, or none that is the smallest whatever the length.
+        InputError: there is no such wrench, or it depends on the scale and none is given.
     """
     scale = None if scale is None else positive_number("scale", scale)
     if not flag("moment", moment):
@@ -50,13 +50,13 @@ def tip_wrench(J: np.ndarray, wanted: np.ndarray, frame: str, moment: bool, scal
 
 
 def smallest(J: np.ndarray, wanted: np.ndarray, scale: float) -> np.ndarray:
-    """Smallest wrench (..., 6) that the joints feel as wanted, moments counted by 1 / scale."""
+    """Return the smallest wrench (..., 6) with `J^T f = wanted`, moments being divided by the scale."""
     size = np.array([scale] * 3 + [1.0] * 3)
     return size * times(np.linalg.pinv(T(J * size[:, None]), rcond=RANK), wanted)
 
 
 def refuse_choice(J: np.ndarray, one: np.ndarray, other: np.ndarray, frame: str) -> None:
-    """A wrench that would be another one if lengths were measured in other units."""
+    """Refuse a wrench that depends on the scale."""
     depends = np.abs(one - other).max(-1) > 1e-9 * np.abs(one).max(-1)
     if not depends.any():
         return

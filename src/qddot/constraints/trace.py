@@ -1,4 +1,4 @@
-"""From constraints to one program: `phi`, `A` with `phidot = A qd`, and how `A` changes, by exact derivatives of the traced."""
+"""The program of constraints: `phi`, `A` with `phidot = A qd`, and the rate of `A`, by exact derivatives of the trace."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from qddot.model.overflow import overflow
 from qddot.model.scalar import Scalar
 
 ROUNDING = 1e-9
-"""A row that is this small whatever q, as the distance from its plane in a planar loop, is zero."""
+"""A constant row that is this small, such as the distance of a planar loop from its plane, counts as zero."""
 
 
 class Rows(NamedTuple):
-    """`phi` (of holonomic constraints only) and `A` (k x nv)."""
+    """Traced rows: `phi` (of holonomic constraints only) and `A` (k x nv)."""
 
     phi: list[Scalar]
     A: Matrix
 
 
 def constraint_program(model: Model, constraints: Sequence[Constraint], wanted: Sequence[str]) -> Program:
-    """Some of `phi` (k,), `A` (k, nv), `Adot_qd` (k,) and `Adot` (k, nv), of q, of qd where a rate is among them, and of the
-    robot's variables where it has any."""
+    """Return the program of some of `phi` (k,), `A` (k, nv), `Adot_qd` (k,) and `Adot` (k, nv). Its inputs are q, the robot's
+    variables, if any, and qd, if a rate is among the outputs."""
     recorder, nq, nv = Trace(), model.mechanism.nq, model.mechanism.nv
     open_ = [Input("variables", (sum(x.size for x in model.variables),))] if model.variables else []
     moving_inputs = [Input("q", (nq,)), *open_, Input("qd", (nv,))]
@@ -55,7 +55,7 @@ def constraint_program(model: Model, constraints: Sequence[Constraint], wanted: 
 
 
 def constraint_rows(model: LiftedModel, constraints: Sequence[Constraint], q: list[Expr], qd: list[Expr]) -> Rows:
-    """Return the rows of holonomic constraints, `A = dh/dq dq/dqd`: along the tangent where q holds quaternions."""
+    """Return the rows of all constraints; for holonomic ones `A = dh/dq dq/dqd`, along the tangent where q has quaternions."""
     motions = [coordinate_rates(model, q, [1.0 if i == k else 0.0 for i in range(model.nv)]) for k in range(model.nv)]
     found = Rows([], [])
     for constraint in constraints:
@@ -72,7 +72,7 @@ def constraint_rows(model: LiftedModel, constraints: Sequence[Constraint], q: li
 
 
 def linear_rows(constraint: Constraint, model: LiftedModel, q: list[Expr], qd: list[Expr]) -> Matrix:
-    """A of rows `A(q) qd`. Raises InputError: the rows are not linear in qd."""
+    """Return A of rows `A(q) qd`. Raises InputError: the rows are not linear in qd."""
     rows = [gradient(x, qd) for x in scalars(constraint, State(model, q, qd))]
     still = scalars(constraint, State(model, q, zeros(model.nv)))
     for i, (row, left) in enumerate(zip(rows, still)):
@@ -86,10 +86,10 @@ def linear_rows(constraint: Constraint, model: LiftedModel, q: list[Expr], qd: l
 
 
 def scalars(constraint: Constraint, state: State) -> list[Scalar]:
-    """The rows of a constraint, each a scalar."""
+    """Return the rows of a constraint, each checked to be a scalar."""
     rows = list(constraint.rows(state))
     for i, x in enumerate(rows):
-        if isinstance(x, bool):  # nodes are equal to themselves alone, so a comparison does not record anything
+        if isinstance(x, bool):  # the result of a comparison, which is not recorded
             raise InputError(f"row {i} of {constraint} is {x}: a row is what must become zero, a - b, and no comparison a == b")
         if not isinstance(x, (Expr, int, float)):
             raise InputError(f"row {i} of {constraint} is {x!r}: one scalar a row is needed, made from the state")

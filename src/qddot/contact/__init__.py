@@ -1,4 +1,4 @@
-"""Unilateral contact with friction and restitution: points and spheres of a robot against planes and each other.
+"""Unilateral contact with friction and restitution, of points and spheres of a robot with planes and with each other.
 
 >>> import qddot
 >>> from qddot.contact import Contacts, Plane, Sphere, simulate

@@ -4,11 +4,10 @@ With `W = J M^-1 J^T` and the velocities c that there would be without contact, 
 
     0 <= r_n  perpendicular to  u_n >= 0        |r_t| <= mu r_n, against u_t where that is not zero
 
-Moreau's device turns this into a projection: with `u_n` replaced by `u_n + mu |u_t|`, r and u are in dual cones and perpendicular
-(De Saxce). For a fixed shift `s = mu |u_t|` it is the convex problem `min r^T W r / 2 + r^T (c + s n)` over the friction cones,
-solved here by accelerated projected gradients with restart (Nesterov; Mazhar and others 2015), each iteration a product with W,
-however many contacts there are and however they depend on one another; the shift is then a fixed point of a few rounds (Cadoux
-2009).
+With `u_n` replaced by `u_n + mu |u_t|`, r and u are in dual cones and perpendicular (De Saxce), which makes this a projection. For
+a fixed shift `s = mu |u_t|` it is the convex problem `min r^T W r / 2 + r^T (c + s n)` over the friction cones. It is solved here
+by accelerated projected gradients with restart (Nesterov; Mazhar and others 2015): each iteration takes one product with W, also
+for many contacts that depend on one another. The shift is found by a few rounds of fixed-point iteration (Cadoux 2009).
 """
 
 from __future__ import annotations
@@ -20,34 +19,34 @@ from scipy.sparse.linalg import eigsh
 from qddot.errors import ConvergenceError
 
 FEW = 12
-"""Contacts that are solved to all digits, after it was tried whether all of them stand, which is one linear problem."""
+"""Up to this many contacts are solved to all digits; first it is tried if none of them slips, which is one linear problem."""
 
 ROUNDS, STEPS, TOLERANCE = (60, 5), (5000, 600), (1e-11, 1e-6)
-"""For few contacts, and for many: rounds of the shift, iterations of each, and what may be left, of the largest velocity."""
+"""For few contacts, and for many: rounds of the shift, iterations of each, and tolerance relative to the largest velocity."""
 
 SPARSE = 0.2
-"""Of a matrix: with fewer numbers than this that are not zero, only those are multiplied."""
+"""A matrix with a smaller fraction of nonzero elements than this is stored as a sparse one."""
 
 ENOUGH = 1e-3
-"""What may be left after all steps: less exact, and still a law of friction."""
+"""Largest residual that is accepted after all iterations: less exact, but still a law of friction."""
 
 
 def impulses(W: np.ndarray, c: np.ndarray, mu: float, start: np.ndarray | None = None, least: float = 0.0) -> np.ndarray:
-    """r (k, 3), normal first, for W (3 k, 3 k) and c (k, 3), from the impulses `start`; `least` is a speed that matters, m/s.
-    Raises ConvergenceError: none were found."""
+    """Return impulses r (k, 3), normal first, for W (3 k, 3 k) and c (k, 3), starting from `start`; tolerances are relative to the
+    largest velocity, or to `least`, m/s. Raises ConvergenceError: none were found."""
     k = len(c)
     if not k:
         return np.zeros((0, 3))
     scale = max(float(np.abs(c).max()), least, 1e-300)
     many = int(k > FEW)
     tolerance = TOLERANCE[many] * scale
-    if not many:  # do all of them stand?
+    if not many:  # try if none of them slips
         held = -np.linalg.lstsq(W, c.ravel(), rcond=1e-12)[0].reshape(k, 3)
         stands = np.abs((W @ held.ravel()).reshape(k, 3) + c).max() <= tolerance
         if stands and (held[:, 0] >= 0).all() and (np.linalg.norm(held[:, 1:], axis=1) <= mu * held[:, 0]).all():
             return held
     size = largest(W)
-    if many and np.count_nonzero(W) < SPARSE * W.size:  # most contacts do not know of each other
+    if many and np.count_nonzero(W) < SPARSE * W.size:  # most contacts do not affect each other
         W = csr_array(W)  # type: ignore[assignment]
     r = np.zeros((k, 3)) if start is None else start.copy()
     shift = np.zeros(k)
@@ -66,7 +65,7 @@ def impulses(W: np.ndarray, c: np.ndarray, mu: float, start: np.ndarray | None =
 
 
 def largest(W: np.ndarray) -> float:
-    """The largest eigenvalue, of large matrices a little more: a few of Lanczos's steps find it to some digits from below."""
+    """Return the largest eigenvalue; of large matrices a little more, since a few Lanczos steps approximate it from below."""
     if len(W) <= 3 * FEW:
         return float(np.linalg.eigvalsh(W)[-1])
     return 1.02 * float(eigsh(W, k=1, tol=1e-2, v0=np.ones(len(W)), return_eigenvectors=False)[0])  # type: ignore[arg-type]
@@ -75,7 +74,7 @@ def largest(W: np.ndarray) -> float:
 def cone_problem(
     W: np.ndarray, c: np.ndarray, mu: float, r: np.ndarray, size: float, steps: int, tolerance: float
 ) -> tuple[np.ndarray, float]:
-    """The minimum of `r^T W r / 2 + r^T c` over the friction cones, and how far the last step still moved, as a velocity."""
+    """Minimise `r^T W r / 2 + r^T c` over the friction cones; return r and the size of the last step, as a velocity."""
     step = 1.0 / max(size, 1e-300)
     y, t, left = r, 1.0, np.inf
     for _ in range(steps):
@@ -93,7 +92,7 @@ def cone_problem(
 
 
 def projected(r: np.ndarray, mu: float) -> np.ndarray:
-    """The nearest impulses (k, 3) in the cones `|r_t| <= mu r_n`."""
+    """Return the nearest impulses (k, 3) in the cones `|r_t| <= mu r_n`."""
     n, t = r[:, 0], r[:, 1:]
     length = np.hypot(t[:, 0], t[:, 1])
     found = np.empty_like(r)

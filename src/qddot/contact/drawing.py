@@ -1,4 +1,4 @@
-"""A motion among contacts as curves over time."""
+"""Plots over time of a motion among contacts."""
 
 from __future__ import annotations
 

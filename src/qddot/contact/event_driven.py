@@ -1,9 +1,8 @@
-"""Motion with few contacts, to the digits of an adaptive method: each impact is located, what rests stays closed.
+"""Motion with few contacts, as accurate as an adaptive method: each impact is located, and resting contacts stay closed.
 
-Between impacts the contacts that are closed exert forces by Coulomb's law, now of accelerations: where they slide, friction acts
-against the motion; where they stand, it is any force within the cone that keeps them there. An impact obeys Newton's law of
-restitution with Coulomb's friction of impulses. A ball that bounces ever lower comes to rest after finitely many impacts (Zeno):
-below a speed it stays.
+Between impacts closed contacts exert forces by Coulomb's law for accelerations: friction acts against sliding, and a sticking
+contact has any force within the cone that keeps it there. An impact obeys Newton's law of restitution with Coulomb friction of
+impulses. A ball that bounces lower and lower comes to rest after finitely many impacts: below a speed the contact stays closed.
 """
 
 from __future__ import annotations
@@ -20,22 +19,23 @@ from qddot.contact.shapes import Contacts, Touching
 from qddot.contact.stops import Stops, stops_of, warn_dry
 from qddot.contact.time_stepping import forces_of, start_of
 from qddot.errors import InputError, IntegrationError
+from qddot.simulate.adaptive import marked
 
 LONGEST = 1e6
 """s: steps are at most 0.05 s long."""
 
 CLOSED = 1e-9
-"""m: a gap this small is closed."""
+"""m: a gap this small counts as closed."""
 
 OPEN = 1e-12
-"""m: a pair that parts now counts as open, so that its next impact is another one."""
+"""m: gap that a separating pair is given, so that it counts as open and its next impact is a new one."""
 
 RESTS = 3e-5
-"""m/s: slower than this, a contact does not bounce and does not slide. It is more than what falls through OPEN is fast by, so that
-a ball that bounces ever lower does come to rest."""
+"""m/s: below this speed a contact neither bounces nor slides. It exceeds the speed after a fall through OPEN, so that a ball that
+bounces lower and lower does come to rest."""
 
 MOST = 10_000
-"""Impacts and changes of contact."""
+"""Most impacts and changes of contact."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +44,7 @@ class Bounces:
 
     Attributes:
         t, q, qd: times (samples,), s, and states (samples, nq), (samples, nv).
-        impacts: their times, and the pairs that met: each sphere with each plane, then the spheres among each other.
+        impacts: their times, and the pairs that touched: first each sphere with each plane, then the spheres with each other.
 
     >>> from qddot.contact import Contacts, Plane, Sphere
     >>> ball = qddot.Builder("ball").body("ball", joint="prismatic", mass=1).robot()
@@ -67,7 +67,7 @@ class Bounces:
 
     @property
     def energy(self) -> np.ndarray:
-        """Kinetic and potential (samples,), J."""
+        """Kinetic plus potential energy (samples,), J."""
         return self.contacts.robot.hamiltonian(self.q, self.qd)
 
 
@@ -82,17 +82,17 @@ def bounce(
     atol: float = 1e-12,
     rest: float = RESTS,
 ) -> Bounces:
-    """The motion of a robot with a few contacts, impact by impact.
+    """Simulate the motion of a robot with a few contacts, impact by impact.
 
     Args:
         q0, qd0: state (nq,), (nv,); at rest if None.
         duration: s.
-        torque: joint forces (nv,), or a smooth function (t, q, qd) of them.
+        torque: joint forces (nv,), or a smooth function of (t, q, qd) that returns them.
         rtol, atol: of the adaptive method (DOP853).
-        rest: m/s, of an impact after which a contact stays closed.
+        rest: m/s; after a slower impact the contact stays closed.
 
     Raises:
-        InputError: a state in which something is inside of something else, or joints with quaternions.
+        InputError: a state in which bodies are inside each other, or joints with quaternions.
         IntegrationError: endlessly many impacts, a motion that diverges, or a joint that goes beyond its limits.
 
     >>> from qddot.contact import Contacts, Plane, Sphere
@@ -121,12 +121,10 @@ def bounce(
     for _ in range(MOST):
         held = Held(contacts, q, qd, push(t, q, qd), rest)
         qd = held.stilled(q, qd)
-        rate = rates_of(held, n, push)
         events = [closing(contacts, n, held.pairs, q)]
         if len(held.pairs):
             events += [leaving(held, n, push), sliding(held, n, push)]
-        for event in events:
-            event.terminal = True
+        rate = rates_of(held, n, push)
         run = solve_ivp(rate, (t, duration), np.concatenate([q, qd]), "DOP853", rtol=rtol, atol=atol, events=events, max_step=0.05)
         if not run.success:
             raise IntegrationError(
@@ -148,7 +146,7 @@ def bounce(
 
 
 def refuse_beyond(stops: Stops, robot: Any, times: list[float], states: np.ndarray) -> None:
-    """A joint that went beyond its limits: nothing stopped it here."""
+    """Refuse a motion in which a joint went beyond its limits, since `bounce` has no stops."""
     gaps = stops.side * (states[:, stops.q] - stops.bound)
     if (gaps < -CLOSED).any():
         k = int((gaps < -CLOSED).any(1).argmax())
@@ -163,12 +161,12 @@ def refuse_beyond(stops: Stops, robot: Any, times: list[float], states: np.ndarr
 
 
 def rates_of(held: Held, n: int, push: Callable) -> Callable:
-    """dy/dt of the state y = (q, qd)."""
+    """Return dy/dt of the state y = (q, qd), as a function of (t, y)."""
     return lambda t, y: np.concatenate([y[n:], held.accelerate(y[:n], y[n:], push(t, y[:n], y[n:]))])
 
 
 def impact(contacts: Contacts, q: np.ndarray, qd: np.ndarray, rest: float) -> tuple[np.ndarray, np.ndarray, tuple[int, ...]]:
-    """The state after all that closes now has met, and which pairs did with more than the speed of rest."""
+    """Return the state after the impacts of all pairs that close now, and the pairs that were faster than `rest`."""
     at = contacts.touching(q, within=CLOSED * 10)
     if not len(at.gap):
         return q, qd, ()
@@ -182,12 +180,12 @@ def impact(contacts: Contacts, q: np.ndarray, qd: np.ndarray, rest: float) -> tu
     c = before.copy()
     c[:, 0] += np.where(fast, contacts.restitution * before[:, 0], 0.0)
     r = impulses(flat @ inverse @ flat.T, c, contacts.friction)
-    outward = np.linalg.lstsq(J[:, 0], -np.minimum(at.gap, 0.0), rcond=1e-9)[0]  # the last digits that the search for the time left
+    outward = np.linalg.lstsq(J[:, 0], -np.minimum(at.gap, 0.0), rcond=1e-9)[0]  # the error of the located time
     return q + outward, qd + inverse @ flat.T @ r.ravel(), tuple(int(p) for p in at.pair[fast])
 
 
 class Held:
-    """Contacts that stay closed for now, and the forces in them: which slide, and which stand, is decided at the start."""
+    """Contacts that stay closed until the next event, and their forces; which of them slide is decided at the start."""
 
     def __init__(self, contacts: Contacts, q: np.ndarray, qd: np.ndarray, tau: np.ndarray, rest: float) -> None:
         self.contacts, self.rest = contacts, rest
@@ -197,7 +195,7 @@ class Held:
         self.pairs = at.pair[closed]
         speed = np.linalg.norm(u[closed][:, 1:], axis=1)
         self.slides = speed > 10 * rest
-        if len(self.pairs):  # without those that part at once
+        if len(self.pairs):  # drop those that separate at once
             force, rates = self.forces(q, qd, tau)
             stays = force[:, 0] > 0
             self.pairs, self.slides = self.pairs[stays], self.slides[stays]
@@ -206,7 +204,7 @@ class Held:
                 self.slides = self.slides | (np.linalg.norm(rates[:, 1:], axis=1) > 1e-7 * (1 + np.abs(rates).max()))
 
     def stilled(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-        """qd without what is left of the speed of contacts that stand now."""
+        """Return qd with the remaining speed of sticking contacts removed."""
         standing = self.pairs[~self.slides]
         if not len(standing):
             return qd
@@ -222,7 +220,7 @@ class Held:
         return self._solve(q, qd, tau)[0]
 
     def forces(self, q: np.ndarray, qd: np.ndarray, tau: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """N and m/s^2 (k, 3), normal first, at each contact."""
+        """Return force (N) and acceleration (m/s^2), each (k, 3), normal first, at each contact."""
         return self._solve(q, qd, tau)[1:]
 
     def _solve(self, q: np.ndarray, qd: np.ndarray, tau: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -240,15 +238,15 @@ class Held:
         u = J @ qd
         if self.slides.all():  # the direction of friction is known: one linear problem
             speed = np.linalg.norm(u[:, 1:], axis=1, keepdims=True)
-            turning = np.where(speed > self.rest, u[:, 1:], (W @ np.zeros(3 * k)).reshape(k, 3)[:, 1:] + c[:, 1:])
-            length = np.linalg.norm(turning, axis=1, keepdims=True)
+            direction = np.where(speed > self.rest, u[:, 1:], c[:, 1:])
+            length = np.linalg.norm(direction, axis=1, keepdims=True)
             D = np.zeros((3 * k, k))
             for i in range(k):
                 D[3 * i, i] = 1.0
-                D[3 * i + 1 : 3 * i + 3, i] = -contacts.friction * turning[i] / max(float(length[i, 0]), 1e-300)
+                D[3 * i + 1 : 3 * i + 3, i] = -contacts.friction * direction[i] / max(float(length[i, 0]), 1e-300)
             normal = np.linalg.lstsq((W @ D)[::3], -c[:, 0], rcond=1e-12)[0]
             force = (D @ normal).reshape(k, 3)
-        elif not self.slides.any():  # what stands keeps standing: as far as that is possible
+        elif not self.slides.any():  # all stick, as far as the cones permit
             force = -np.linalg.lstsq(W, c.ravel(), rcond=1e-12)[0].reshape(k, 3)
             if (np.linalg.norm(force[:, 1:], axis=1) > contacts.friction * force[:, 0] * (1 + 1e-9)).any():
                 force = impulses(W, c, contacts.friction)
@@ -263,29 +261,19 @@ def chosen(at: Touching, pairs: np.ndarray) -> Touching:
 
 
 def closing(contacts: Contacts, n: int, held: np.ndarray, q: np.ndarray) -> Any:
-    """The least gap that is not held: where it becomes zero, there is an impact. What parts now counts as open."""
+    """Return the event of an impact: the least gap that is not held becomes zero. Pairs that separate now count as open."""
     opened = OPEN - np.minimum(contacts.touching(q).gap, 0.0)
-
-    def event(t: float, y: np.ndarray) -> float:
-        gap = np.delete(contacts.touching(y[:n]).gap + opened, held)
-        return float(gap.min(initial=1.0))
-
-    event.direction = -1  # type: ignore[attr-defined]
-    return event
+    gap = lambda y: np.delete(contacts.touching(y[:n]).gap + opened, held)  # noqa: E731
+    return marked(lambda t, y: float(gap(y).min(initial=1.0)), True, -1)
 
 
 def leaving(held: Held, n: int, push: Callable) -> Any:
-    """The least normal force: where it becomes zero, a contact opens."""
-
-    def event(t: float, y: np.ndarray) -> float:
-        return float(held.forces(y[:n], y[n:], push(t, y[:n], y[n:]))[0][:, 0].min())
-
-    event.direction = -1  # type: ignore[attr-defined]
-    return event
+    """Return the event that a contact opens: the least normal force becomes zero."""
+    return marked(lambda t, y: float(held.forces(y[:n], y[n:], push(t, y[:n], y[n:]))[0][:, 0].min()), True, -1)
 
 
 def sliding(held: Held, n: int, push: Callable) -> Any:
-    """Where something that slides comes to stand, or what stands reaches the edge of its cone."""
+    """Return the event that a sliding contact comes to rest, or that a sticking one reaches the edge of its cone."""
     contacts = held.contacts
 
     def event(t: float, y: np.ndarray) -> float:
@@ -296,5 +284,4 @@ def sliding(held: Held, n: int, push: Callable) -> Any:
         force = held.forces(q, qd, push(t, q, qd))[0]
         return float((contacts.friction * force[:, 0] - np.linalg.norm(force[:, 1:], axis=1)).min() + 1e-9)
 
-    event.direction = -1  # type: ignore[attr-defined]
-    return event
+    return marked(event, True, -1)

@@ -1,8 +1,7 @@
-"""Shapes that touch: spheres on frames of a robot (points are spheres of radius zero), planes of the world; gaps and their
-Jacobians.
+"""Shapes that touch: spheres on frames of a robot (points are spheres of radius zero) and planes of the world; gaps and Jacobians.
 
-A contact has a normal n, from the second body to the first, and a gap. Rows of its Jacobian are the relative velocity of the two
-bodies at the point of contact: along n, and along two tangents.
+A contact has a normal n, from the second body to the first, and a gap. The rows of its Jacobian give the relative velocity of the
+two bodies at the point of contact, along n and along two tangents.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ class Sphere:
 
 @dataclass(frozen=True)
 class Plane:
-    """A wall of the world through `point`, whose `normal` points to where the robot may be.
+    """A wall of the world through `point`; its `normal` points to the side where the robot may be.
 
     >>> qddot.contact.Plane(point=(1, 0, 0), normal=(-1, 0, 0))  # a wall ahead
     Plane(point=(1, 0, 0), normal=(-1, 0, 0))
@@ -65,7 +64,8 @@ class Plane:
 
 
 class Touching(NamedTuple):
-    """Candidates at one configuration: gaps (k,), normals and points (k, 3), the two bodies (k,), the pair's number (k,)."""
+    """Pairs that are close at one configuration: gaps (k,), normals and points (k, 3), the two bodies (k,), numbers of pairs
+    (k,)."""
 
     gap: np.ndarray
     normal: np.ndarray
@@ -76,13 +76,13 @@ class Touching(NamedTuple):
 
 
 class Contacts:
-    """All pairs of a robot's spheres with planes, and with each other, and what happens where they touch.
+    """All pairs of a robot's spheres with planes and with each other, and their friction and restitution.
 
     Args:
-        spheres, planes: what may touch.
+        spheres, planes: the shapes that may touch.
         friction: Coulomb's coefficient, one number for all.
-        restitution: share of the normal speed that an impact gives back, 0 to 1.
-        among: whether spheres on different bodies touch each other.
+        restitution: ratio of the normal speeds after and before an impact, 0 to 1.
+        among: True if spheres on different bodies may touch each other.
 
     Raises:
         InputError: a frame that is fixed to the world or carries no mass, a coefficient out of range, nothing to touch.
@@ -159,7 +159,7 @@ class Contacts:
         return f"Contacts of {self.robot.name!r}: {spheres}, {planes}, {law}"
 
     def pair_name(self, k: int) -> str:
-        """Name of what meets in pair k: `"foot on plane 1"`, `"left and right"`."""
+        """Return the name of pair k, such as `"foot on plane 1"` or `"left and right"`."""
         n, m = len(self.spheres), len(self.planes)
         if k < n * m:
             return f"{self.spheres[k // m].frame} on plane {k % m + 1}"
@@ -167,6 +167,7 @@ class Contacts:
         return f"{self.spheres[i].frame} and {self.spheres[j].frame}"
 
     def _path(self, body: int) -> list[int]:
+        """Return the indices of a body and of all bodies between it and the world."""
         found = []
         while body != WORLD:
             found.append(body)
@@ -174,7 +175,7 @@ class Contacts:
         return found
 
     def touching(self, q: np.ndarray, within: float = np.inf) -> Touching:
-        """All pairs whose gap is at most `within`, m, at one configuration."""
+        """Return all pairs whose gap is at most `within`, m, at one configuration."""
         if not (isinstance(within, float) and within == np.inf):
             within = finite_number("within", within)
         T = self.robot.transforms(q)
@@ -203,7 +204,7 @@ class Contacts:
         return Touching(gap[near], normal[near], points, self.bodies[ball[near]], other[near], near)
 
     def depth(self, q: np.ndarray) -> np.ndarray:
-        """The deepest penetration (...) at configurations (..., nq), m; 0 where nothing is inside of anything.
+        """Return the deepest penetration (...) at configurations (..., nq), m; 0 where no bodies are inside each other.
 
         >>> arm = qddot.load("two_link")
         >>> contacts = qddot.contact.Contacts(arm, [qddot.contact.Sphere(arm.tip)], [qddot.contact.Plane(normal=(0, 1, 0))])
@@ -221,7 +222,7 @@ class Contacts:
         return 0.0 - least
 
     def jacobian(self, q: np.ndarray, at: Touching) -> np.ndarray:
-        """(k, 3, nv): relative velocity along the normal and two tangents."""
+        """Return the Jacobian (k, 3, nv) of the relative velocities along the normal and two tangents."""
         columns = self._columns.at(q)
         J = columns.of_points(at.first, at.point)
         moving = at.second != WORLD
@@ -231,7 +232,7 @@ class Contacts:
 
 
 def axes(normal: np.ndarray) -> np.ndarray:
-    """(k, 3, 3): rows n, t1, t2, an orthonormal triad on each normal (k, 3)."""
+    """Return an orthonormal triad (k, 3, 3) for each normal (k, 3): rows n, t1, t2."""
     least = np.eye(3)[np.abs(normal).argmin(-1)]
     t1 = np.cross(normal, least)
     t1 /= np.linalg.norm(t1, axis=-1, keepdims=True)
@@ -239,7 +240,7 @@ def axes(normal: np.ndarray) -> np.ndarray:
 
 
 class Columns:
-    """The motion that each column of qd causes, for all bodies at once: made for many points on many bodies."""
+    """The motion that each column of qd causes, for all bodies at once: efficient for many points on many bodies."""
 
     def __init__(self, robot: Robot) -> None:
         self.robot, bodies = robot, robot.model.bodies
@@ -253,7 +254,7 @@ class Columns:
         self.place = np.full(len(bodies), -1)
         self.place[[b.index for b in links]] = range(len(links))
         self.back = np.stack([np.linalg.inv(to_matrix(b.link)) for b in links])
-        self.carries = np.zeros((len(bodies), len(moved)), bool)  # does an entry move this body?
+        self.carries = np.zeros((len(bodies), len(moved)), bool)  # True if an entry moves a body
         for b in bodies:
             i = b.index
             while i != WORLD:
@@ -276,9 +277,9 @@ class Placed(NamedTuple):
     p: np.ndarray
 
     def of_points(self, body: np.ndarray, point: np.ndarray) -> np.ndarray:
-        """Jacobians (k, 3, nv) of points (k, 3) of bodies (k,)."""
+        """Return the Jacobians (k, 3, nv) of points (k, 3) on bodies (k,)."""
         velocity = self.v + np.cross(self.w, point[:, None] - self.p)
         velocity *= self.columns.carries[body][:, :, None]
         J = np.zeros((self.columns.robot.nv, len(point), 3))
-        np.add.at(J, self.columns.column, velocity.swapaxes(0, 1))  # joints that follow another share its column
+        np.add.at(J, self.columns.column, velocity.swapaxes(0, 1))  # joints that follow another add to its column
         return np.moveaxis(J, 0, -1)

@@ -1,4 +1,4 @@
-"""Limits of joints among contacts: a stop is a contact without tangents that gives nothing back."""
+"""Joint limits among contacts: a stop is a contact without friction and without restitution."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Stops(NamedTuple):
-    """Each limit that a joint has, from within: `gap = side (q - bound)`."""
+    """The finite limits of joints; each has a `gap = side (q - bound)`, positive within the limits."""
 
     q: np.ndarray  # which coordinate (k,)
     side: np.ndarray  # 1 for a lower limit, -1 for an upper one (k,)
@@ -24,12 +24,12 @@ class Stops(NamedTuple):
     jacobian: np.ndarray  # (k, 3, nv), the gap's rate first
 
     def gap(self, q: np.ndarray) -> np.ndarray:
-        """Distances from the limits (k,), rad or m."""
+        """Return the distances from the limits (k,), rad or m."""
         return self.side * (q[self.q] - self.bound)
 
 
 def stops_of(robot: Robot, q0: np.ndarray) -> Stops:
-    """The stops of a robot's joints. Raises InputError: a joint is beyond one of them at first."""
+    """Return the stops of a robot's joints. Raises InputError: a joint starts beyond one of them."""
     limits = robot.limits
     joints = [c for c in robot.model.mechanism.coordinates if c.single]
     sides = [(c, side, x[c.q.start]) for c in joints for side, x in ((1.0, limits.lower), (-1.0, limits.upper))]
@@ -44,7 +44,7 @@ def stops_of(robot: Robot, q0: np.ndarray) -> Stops:
 
 
 def warn_dry(robot: Robot) -> None:
-    """Say which joints would stick in `Robot.simulate` and do not here."""
+    """Warn of joints that would stick in `Robot.simulate`, but do not here."""
     dry = [
         name
         for name, drive in robot.drives.items()

@@ -1,10 +1,10 @@
-"""Motion with many contacts, by steps of fixed length that do not ask when each impact happens (Moreau 1988, Jean 1999).
+"""Motion with many contacts, by steps of fixed length that do not locate impacts (Moreau 1988, Jean 1999).
 
     q_m = q + h/2 v        M (v+ - v) = h (tau - bias) + J^T r        q+ = q_m + h/2 v+        M and bias at the middle
 
-with impulses r that obey Coulomb's law and, for restitution e, `u_n+ >= -e u_n-` at contacts whose gap at q_m has closed. A gap
-that is still open may close within the step, and not more: `u_n+ >= -gap / h`. So nothing sinks in, impacts need no search, and
-their number does not matter.
+with impulses r that obey Coulomb's law and, for restitution e, `u_n+ >= -e u_n-` at contacts whose gap at q_m has closed. An open
+gap may close within the step, but not more: `u_n+ >= -gap / h`. So bodies do not penetrate, impacts need no search, and their
+number does not matter.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ if TYPE_CHECKING:
     from qddot.robot import Robot
 
 SLOW = 2.0
-"""Impacts slower than this many steps of gravity are the weight of what rests, and give nothing back."""
+"""Impacts slower than the fall of this many steps come from resting weight, and have no restitution."""
 
 DEPTH = 1e-3
-"""m: a millionth of this is the digit to which penetration is taken back."""
+"""m: penetration is corrected to a millionth of this."""
 
 DEEP = 1e-2
-"""m: a start that is deeper inside is a mistake, not what steps have left."""
+"""m: a start with more penetration than this is a mistake, not a remainder of earlier steps."""
 
 RECOVERY = 0.2
-"""Of what a sphere has sunk in, so much is given back in a step, without speed."""
+"""Fraction of the penetration that each step removes, without adding speed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,10 +48,11 @@ class ContactMotion:
 
     Attributes:
         t, q, qd: times (samples,), s, and states (samples, nq), (samples, nv).
-        force: of all pairs (samples, pairs, 3), N, normal first; each sphere with each plane, then the spheres among each other.
+        force: of all pairs (samples, pairs, 3), N, normal first; first each sphere with each plane, then the spheres with each
+            other.
         depth: the deepest penetration (samples,), m.
         tau: joint forces of the motors (samples, nv), in the step before each sample.
-        contact_torque: what contacts and stops did to the joints in that step, as joint forces (samples, nv).
+        contact_torque: forces of contacts and stops in that step, as joint forces (samples, nv).
 
     >>> from qddot.contact import Contacts, Plane, Sphere
     >>> ball = qddot.Builder("ball").body("ball", joint="prismatic", mass=1).robot()
@@ -89,14 +90,14 @@ class ContactMotion:
 
     @property
     def energy(self) -> np.ndarray:
-        """Kinetic and potential (samples,), J."""
+        """Kinetic plus potential energy (samples,), J."""
         return self.contacts.robot.hamiltonian(self.q, self.qd)
 
     def plot(self, ax: Any = None) -> np.ndarray:
-        """Draw positions, speeds, normal forces and energy over time (needs the extra `plot`); returns the axes, one a panel.
+        """Draw positions, speeds, normal forces and energy over time (needs the extra `plot`); returns the axes, one per panel.
 
         Args:
-            ax: a list of four axes; a new figure if None.
+            ax: a list of four Matplotlib axes; a new figure if None.
 
         Raises:
             InputError: another number of axes.
@@ -113,7 +114,7 @@ class ContactMotion:
         return plot(self, ax)
 
     def explore(self, path: str | Path | None = None) -> Page:
-        """The motion in the robot's interactive page, with what it touches and the forces of contact as arrows (see
+        """Show the motion in the robot's interactive page, with the shapes that touch and contact forces as arrows (see
         `Robot.explore`).
 
         Args:
@@ -149,20 +150,20 @@ def simulate(
     step: float = 1e-3,
     every: int = 1,
 ) -> ContactMotion:
-    """The motion of a robot among its contacts, by time stepping.
+    """Simulate the motion of a robot among its contacts, by time stepping.
 
-    Limits of joints are inelastic stops, and joint forces are held within their effort limits. Dry friction slows joints; it does
-    not hold them at rest, which an `InputWarning` says.
+    Joint limits are inelastic stops, and joint forces are kept within their effort limits. Dry friction slows joints but does not
+    hold them at rest, which an `InputWarning` says.
 
     Args:
         q0, qd0: state (nq,), (nv,); at rest if None.
         duration: s.
-        torque: joint forces (nv,), or a function (t, q, qd) of them.
-        step: s, of order one: impacts are seen at its ends.
-        every: keep each k-th sample.
+        torque: joint forces (nv,), or a function of (t, q, qd) that returns them.
+        step: s; the method is of order one, and impacts take effect at the ends of steps.
+        every: keep only each k-th sample.
 
     Raises:
-        InputError: a state of another shape, or one in which something is deep inside of something else.
+        InputError: a state of another shape, or one in which bodies are deep inside each other.
         IntegrationError: the motion diverges.
 
     >>> from qddot.contact import Contacts, Plane, Sphere
@@ -205,7 +206,7 @@ def simulate(
 def one_step(
     contacts: Contacts, stops: Stops, q: np.ndarray, v: np.ndarray, tau: np.ndarray, h: float, gravity: float, last: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, float]:
-    """q and qd after h, impulses of all pairs, those on the joints by pairs and stops, the deepest penetration at the middle."""
+    """Return q and qd after h, impulses of all pairs, impulses of pairs and stops on the joints, and the deepest penetration."""
     robot = contacts.robot
     middle = moved(robot, q, v * (h / 2))
     L = cholesky(robot.mass_matrix(middle, check=False))
@@ -213,7 +214,7 @@ def one_step(
     reach = h * float(np.abs(free).max(initial=0.0)) * max(1.0, extent(contacts, middle)) + h * h * gravity
     at, r = contacts.touching(middle, within=reach), np.zeros_like(last)
     J = contacts.jacobian(middle, at)
-    if contacts.restitution:  # what is still open and fast is left to the step in which it has closed, and bounces
+    if contacts.restitution:  # a fast pair that is still open bounces in the step in which it has closed
         waits = (at.gap > 0) & (-(J @ v)[:, 0] > SLOW * gravity * h)
         at, J = Touching(*(x[~waits] for x in at)), J[~waits]
     ends = stops.gap(middle)
@@ -234,9 +235,9 @@ def one_step(
     after = free + solve_triangular(L, Y @ found.ravel(), lower=True, trans=1, check_finite=False)
     end = moved(robot, middle, after * (h / 2))
     sunk = np.minimum(gap, 0.0)
-    if sunk.any():  # back out, without speed
+    if sunk.any():  # reduce penetration, without adding speed
         out = np.zeros_like(c)
-        out[:, 0] = np.where(closed, RECOVERY * gap, gap)  # what is open may close
+        out[:, 0] = np.where(closed, RECOVERY * gap, gap)  # open gaps may close
         push = impulses(W, out, 0.0, least=DEPTH)
         end = moved(robot, end, solve_triangular(L, Y @ push.ravel(), lower=True, trans=1, check_finite=False))
     finite = np.isfinite(end).all() and np.abs(found).max() < min(h, 1.0) * np.finfo(float).max  # forces, impulses / h, too
@@ -246,12 +247,12 @@ def one_step(
 
 
 def moved(robot: Robot, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """The configuration reached from q by the displacement v, compiled."""
+    """Return the configuration reached from q by the displacement v, computed by a kernel."""
     return robot._evaluate("integrate", {"q": q, "v": v}, {"check": False})
 
 
 def cholesky(M: np.ndarray) -> np.ndarray:
-    """Lower factor of a mass matrix. Raises SingularityError: it is not positive definite."""
+    """Return the lower Cholesky factor of a mass matrix. Raises SingularityError: it is not positive definite."""
     try:
         return np.linalg.cholesky(M)
     except np.linalg.LinAlgError:
@@ -259,10 +260,10 @@ def cholesky(M: np.ndarray) -> np.ndarray:
 
 
 def free_velocity(robot: Robot, L: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray, h: float) -> np.ndarray:
-    """qd after a step in which nothing touches, for `M = L L^T`.
+    """Return qd after a step without contact, for `M = L L^T`.
 
-    Forces of motion are those at the middle of the step, where what turns has turned by half: what rolls fast would else gain
-    energy. Gravity, friction and joint forces, which contacts mostly balance, are left out of that half step.
+    Coriolis forces are evaluated with the velocity at the middle of the step; otherwise fast rolling bodies would gain energy.
+    Gravity, friction and joint forces, which contacts mostly balance, are left out of that half step.
     """
     change = lambda force: cho_solve((L, True), force, check_finite=False)  # noqa: E731
     turning = robot.coriolis_torque(q, v, check=False)
@@ -271,12 +272,12 @@ def free_velocity(robot: Robot, L: np.ndarray, q: np.ndarray, v: np.ndarray, tau
 
 
 def extent(contacts: Contacts, q: np.ndarray) -> float:
-    """How far the robot reaches from its origin, m: a bound of speeds by joint speeds."""
+    """Return the distance that the robot reaches from its origin, m, which bounds the speeds of its points by its joint speeds."""
     return float(np.abs(contacts.robot.transforms(q, check=False)[..., :3, 3]).max(initial=0.0)) + float(contacts.radii.max())
 
 
 def refuse_deep(contacts: Contacts, q: np.ndarray) -> None:
-    """Raise an InputError where something is deep inside of something else at configurations (..., nq)."""
+    """Refuse configurations (..., nq) in which bodies are deep inside each other."""
     depth = contacts.depth(q)
     if depth.max(initial=0.0) > DEEP:
         where = f" of motion {list(map(int, np.unravel_index(depth.argmax(), depth.shape)))}" if depth.ndim else ""
@@ -285,7 +286,7 @@ def refuse_deep(contacts: Contacts, q: np.ndarray) -> None:
 
 
 def forces_of(torque: Any, robot: Any) -> Callable[[float, np.ndarray, np.ndarray], np.ndarray]:
-    """Joint forces as a function (t, q, qd), nv finite numbers each time, held within what the joints can give."""
+    """Return joint forces as a function of (t, q, qd), checked to be nv finite numbers and kept within the limits of the drives."""
     nv, limits = robot.nv, TorqueLimits(robot)
 
     def checked(value: Any, when: str) -> np.ndarray:
@@ -305,6 +306,7 @@ def forces_of(torque: Any, robot: Any) -> Callable[[float, np.ndarray, np.ndarra
 
 
 def start_of(robot: Any, q0: Any, qd0: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return the initial state of one motion, checked; at rest if qd0 is None."""
     q = robot._evaluate.configuration("q0", q0)
     qd = as_array("qd0", np.zeros(robot.nv) if qd0 is None else qd0, (robot.nv,))
     if q.ndim != 1 or qd.ndim != 1:

@@ -1,8 +1,8 @@
-"""Controllers and references. Small, and meant to be read.
+"""Controllers and references, short and meant to be read.
 
-A controller is called with (t, q, qd) and gives tau: a `torque` for `Robot.simulate`. A reference is called with t and gives q,
-qd and qdd, or, of a task, its position, velocity and acceleration, as a `Reference` or a plain tuple. Gains are one number, or
-one for each coordinate.
+A controller is called with (t, q, qd) and returns tau: a `torque` for `Robot.simulate`. A reference is called with t and returns q,
+qd and qdd, or position, velocity and acceleration of a task, as a `Reference` or a plain tuple. Gains are one number, or one for
+each coordinate.
 
 >>> import qddot
 >>> from qddot.control import PD, Hold

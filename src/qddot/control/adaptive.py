@@ -1,4 +1,4 @@
-"""Control that learns the parameters of the robot."""
+"""Adaptive control, which learns the parameters of the robot."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 class SlotineLi:
     """Adaptive control that learns the parameters while it follows: `tau = Y(q, qd, qd_v, qdd_v) a + Kd s` (Slotine and Li 1987).
 
-    With `s = e' + Lambda e` the estimate moves by `a' = Gamma Y^T s`; the torque error then goes to zero, though `a` need not
-    become true. The law is sampled: simulate calls it once every `period`, and holds the torque in between. It goes on from its
-    estimate when it is used again.
+    With `s = e' + Lambda e` the estimate changes by `a' = Gamma Y^T s`. The torque error then goes to zero, although `a` need not
+    converge to the true parameters. The law is sampled: simulate calls it once every `period`, and holds the torque in between.
+    When it is used again, it continues with its last estimate.
 
     Args:
-        robot: whose regressor is used; its own parameters are not looked at, but for the first estimate.
-        bandwidth: Lambda, 1/s, one number or one a joint.
-        gain: Gamma, one number or one a parameter.
+        robot: provides the regressor; its own parameters serve only as the default of `estimate`.
+        bandwidth: Lambda, 1/s, one number or one per joint.
+        gain: Gamma, one number or one per parameter.
         period: s.
-        estimate: of the parameters at first; those of the robot if None.
+        estimate: initial estimate of the parameters; those of the robot if None.
 
     >>> from qddot.control import Hold, SlotineLi
     >>> robot = qddot.load("two_link")
@@ -78,9 +78,9 @@ class SlotineLi:
 
 
 def slotine_li_regressor(robot: Robot, q: np.ndarray, qd: np.ndarray, v: np.ndarray, vd: np.ndarray) -> np.ndarray:
-    """Y with `Y pi = M vd + C(q, qd) v + g + springs + friction(qd)`, for another velocity v than that of the robot.
+    """Return Y with `Y pi = M vd + C(q, qd) v + g + springs + friction(qd)`, for a velocity v other than that of the robot.
 
-    C is that of the Christoffel symbols, for which `C(q, a) b` is symmetric in a and b: so it follows from the regressor at
+    C is that of the Christoffel symbols, for which `C(q, a) b` is symmetric in a and b; so it follows from the regressor at
     a + b, a and b.
     """
     zero = np.zeros(robot.nv)

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 
 class ElasticFeedbackLinearisation:
-    """For elastic joints: all four poles of the links' error at `-rate`, as if the gears were stiff.
+    """Control of elastic joints that places all four poles of the links' error at `-rate`, as if the gears were stiff.
 
-    The links ask for a load L(q, qd, qdd) that the gear passes on by being wound up, theta = q + L / K; so the motor has to give
-    `B theta_dd + friction(theta_d) + L`, and the fourth derivative of q enters through that of L (Spong 1987).
+    The links need a load L(q, qd, qdd), which the gear transmits by twisting, theta = q + L / K. So the motor has to exert
+    `B theta_dd + friction(theta_d) + L`, where the second derivative of L contains the fourth derivative of q (Spong 1987).
 
     Args:
         robot: every joint elastic, its gear without damping and load-dependent friction, its rotor turning about the joint's axis.
@@ -70,17 +70,14 @@ class ElasticFeedbackLinearisation:
 
 
 def without_motors(robot: Robot) -> Robot:
-    """The links of an elastic robot, on hinges that nothing drives."""
-
-    def springs_only(drive: Drive | None) -> Drive | None:
-        return drive and Drive(stiffness=drive.at_joint.stiffness, rest=drive.rest)
-
-    joints = [replace(joint, drive=springs_only(joint.drive)) for joint in robot.model.joints]
+    """Return the links of an elastic robot, on joints with their springs only."""
+    drives = [x.drive and Drive(stiffness=x.drive.at_joint.stiffness, rest=x.drive.rest) for x in robot.model.joints]
+    joints = [replace(joint, drive=drive) for joint, drive in zip(robot.model.joints, drives)]
     return type(robot)(robot.model.copy(joints=joints))
 
 
 def refuse_elastic(robot: Robot, law: object) -> None:
-    """Laws whose joint forces act on the links cannot drive a robot whose motors sit behind springs."""
+    """Refuse an elastic robot for a law whose joint forces act on the links themselves."""
     elastic = [name for name, drive in robot.drives.items() if drive.series_stiffness is not None]
     if elastic:
         raise InputError(

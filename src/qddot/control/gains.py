@@ -8,12 +8,12 @@ from numpy.typing import ArrayLike
 from qddot.arguments import finite_array, refuse_recorded
 from qddot.errors import InputError, as_written
 
-LARGEST = 1e100  # times any error in a joint it is still a number
+LARGEST = 1e100  # its product with any joint error is still finite
 
 
 def gains(name: str, value: ArrayLike, n: int = 1) -> np.ndarray:
-    """Gains (n,), from one number for all or one for each. Raises InputError: another shape, or a value that is negative, not
-    finite or no number at all, or a gradient that would be lost."""
+    """Return gains (n,), from one number for all or one for each. Raises InputError: another shape; a value that is negative, not
+    finite or not a number; or an array with a gradient, which would be lost."""
     refuse_recorded(name, value)
     many = f", or one for each of {n}" if n > 1 else ""
     refusal = InputError(f"{name}={as_written(value)}: one number{many}, finite, none of them negative, and at most {LARGEST:g}")

@@ -1,4 +1,4 @@
-"""A force in some directions, a motion in the others."""
+"""Hybrid control: a force in some directions, a motion in the others."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ class HybridForcePosition:
     """`tau = J^T (Lambda (a - Jdot qd) + f) + C qd + g + friction`: a along directions of motion, f along those of force.
 
     After Raibert and Craig (1981), with the dynamics of the task (Khatib 1987). In the directions of motion `a = x_r'' + Kp e + Kd
-    e'`; in those of force f is what the frame shall exert, and a brakes with `damping`. Pressed against something rigid that stops
-    the directions of force, the frame moves by `x'' = a`, so the surface feels f exactly, whatever the motion along it: `F - f` is
-    what accelerates it. The error along the surface obeys `e'' + Kd e' + Kp e = 0`, and `V = e'^T e' / 2 + e^T Kp e / 2` falls:
-    `V' = -e'^T Kd e'`.
+    e'`; in those of force f is the force that the frame shall exert, and a is only a `damping`. Pressed against a rigid surface
+    that blocks the directions of force, the frame moves by `x'' = a`. So the surface feels exactly f, however the frame moves along
+    it. The error along the surface obeys `e'' + Kd e' + Kp e = 0`, and `V = e'^T e' / 2 + e^T Kp e / 2` falls by `V' = -e'^T Kd
+    e'`.
 
     Args:
         task: the frame, and all its directions that are controlled, world axes.
         reference: of the directions of motion, in the order of the task.
-        force: direction -> N, what the frame exerts on its surroundings.
+        force: direction -> force of the frame on its surroundings, N.
         kp, kd: of the directions of motion.
-        damping: of the directions of force, 1/s, for the time until something is touched.
+        damping: of the directions of force, 1/s, while nothing is touched.
 
     >>> from qddot.control import Hold, HybridForcePosition, Task
     >>> robot = qddot.load("two_link")
@@ -69,13 +69,13 @@ class HybridForcePosition:
         return space.torque(times(space.M_C, a - times(space.Jdot, qd)) + self.force) + robot.bias_torque(q, qd)
 
     def error(self, t: float, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """e and e' in the directions of motion."""
+        """Return e and e' in the directions of motion."""
         task, want = self.task, self.reference(t)
         speed = times(task.jacobian(q), qd)
         return want.q - task.position(q)[..., self.free], want.qd - speed[..., self.free]
 
     @checked
     def storage(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-        """`e'^T e' / 2 + e^T Kp e / 2` (...)."""
+        """Return `e'^T e' / 2 + e^T Kp e / 2` (...)."""
         error, rate = self.error(t, q, qd)
         return ((rate**2).sum(-1) + (self.kp * error**2).sum(-1)) / 2

@@ -16,8 +16,17 @@ if TYPE_CHECKING:
     from qddot.robot import Robot
 
 
-class PD:
-    """`tau = g(q) + Kp e + Kd e'`: comes to rest at a constant reference, whatever the masses; near it with dry friction.
+class JointLaw:
+    """Common part of the laws of this file: a robot, its reference, and gains for its joints."""
+
+    def __init__(self, robot: Robot, reference: Follow, kp: ArrayLike, kd: ArrayLike) -> None:
+        refuse_elastic(robot, self)
+        self.robot, self.reference = robot, followed(reference, robot.nq, robot.nv)
+        self.kp, self.kd = gains("kp", kp, robot.nv), gains("kd", kd, robot.nv)
+
+
+class PD(JointLaw):
+    """`tau = g(q) + Kp e + Kd e'`: the robot comes to rest at a constant reference; with dry friction, near it.
 
     >>> from qddot.control import PD, Hold
     >>> robot = qddot.load("two_link")
@@ -29,11 +38,6 @@ class PD:
     2.5
     """
 
-    def __init__(self, robot: Robot, reference: Follow, kp: ArrayLike, kd: ArrayLike) -> None:
-        refuse_elastic(robot, self)
-        self.robot, self.reference = robot, followed(reference, robot.nq, robot.nv)
-        self.kp, self.kd = gains("kp", kp, robot.nv), gains("kd", kd, robot.nv)
-
     @checked
     def __call__(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         want = self.reference(t)
@@ -42,12 +46,12 @@ class PD:
 
     @checked
     def storage(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-        """`qd^T M qd / 2 + e^T Kp e / 2` (...), J: with a reference at rest it falls, by `qd^T Kd qd` and friction."""
+        """Return `qd^T M qd / 2 + e^T Kp e / 2` (...), J; with a reference at rest it falls by `qd^T Kd qd` and friction."""
         error = self.robot.difference(q, self.reference(t).q)
         return self.robot.kinetic_energy(q, qd) + (self.kp * error**2).sum(-1) / 2
 
 
-class ComputedTorque:
+class ComputedTorque(JointLaw):
     """`tau = M (qdd_r + Kp e + Kd e') + C qd + g + friction`: the error obeys `e'' + Kd e' + Kp e = 0`.
 
     >>> from qddot.control import ComputedTorque, Quintic
@@ -57,11 +61,6 @@ class ComputedTorque:
     >>> motion.q[-1].round(4)
     array([1. , 0.5])
     """
-
-    def __init__(self, robot: Robot, reference: Follow, kp: ArrayLike, kd: ArrayLike) -> None:
-        refuse_elastic(robot, self)
-        self.robot, self.reference = robot, followed(reference, robot.nq, robot.nv)
-        self.kp, self.kd = gains("kp", kp, robot.nv), gains("kd", kd, robot.nv)
 
     @checked
     def __call__(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:

@@ -1,12 +1,12 @@
-"""Forces from outside, told from motor torques and motion without an acceleration: the momentum observer.
+"""The momentum observer: it estimates external forces from motor torques and motion, without accelerations.
 
 The momenta `p = M qd` change by `p' = tau + n(q, qd) + tau_ext`, where `n = C^T qd - g - springs - friction` is `p'` of Hamilton's
-equations without forces. An observer that integrates the known part, corrected by its own error,
+equations without forces. The observer integrates the known part, corrected by its own error,
 
     r = K (p - p(0) - integral (tau + n + r) dt)        r' = K (tau_ext - r)
 
-has as its residual r the external torque behind a low-pass of 1/K seconds (De Luca and Mattone 2005). With `W = r^T r / 2` and no
-external force `W' = -r^T K r`: whatever the residual was, it vanishes.
+so its residual r is the external torque after a low-pass filter with time constant 1/K (De Luca and Mattone 2005). With
+`W = r^T r / 2` and no external force `W' = -r^T K r`, so any residual vanishes.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ if TYPE_CHECKING:
 
 
 class MomentumObserver:
-    """External joint torques and an alarm, sample by sample or of a whole recording.
+    """Estimates external joint torques and raises an alarm, sample by sample or for a whole recording.
 
         observer = MomentumObserver(robot, gain=60, period=1e-3)
-        observer.calibrate(log)                               # of a motion that nothing disturbs: what noise alone does
+        observer.calibrate(log)                               # a motion without contacts, which shows the noise
         r = observer.update(q, qd, tau)                       # every millisecond
         if observer.alarm: ...
 
     Args:
         robot: the model.
-        gain: K, 1/s, one number or one a joint; high is quick, low is quiet.
+        gain: K, 1/s, one number or one per joint; a high gain is fast, a low one has less noise.
         period: of the samples, s.
         threshold: of each residual, N m, beyond which the alarm is raised; see `calibrate`.
 
     Attributes:
-        residual: r (nv,), N m: the latest.
-        alarm: True where some `|r|` is beyond its threshold.
+        residual: the latest r (nv,), N m.
+        alarm: True if some `|r|` is beyond its threshold.
 
     >>> from qddot.control import MomentumObserver
     >>> robot = qddot.load("two_link")
@@ -73,12 +73,12 @@ class MomentumObserver:
         self.reset()
 
     def reset(self) -> None:
-        """Forget what was observed: the next sample is the first."""
+        """Forget all samples: the next one is the first."""
         self.residual, self.alarm = np.zeros(self.robot.nv), False
         self._last: tuple[np.ndarray, np.ndarray] | None = None
 
     def update(self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike) -> np.ndarray:
-        """The residual (nv,) after one more sample: state, and the joint forces that act from now until the next."""
+        """Return the residual (nv,) after one more sample: the state, and the joint forces that act until the next sample."""
         p, n, tau = self._momenta(q, qd, tau, ndim=1)
         if self._last is not None:
             before, known = self._last
@@ -89,7 +89,7 @@ class MomentumObserver:
         return self.residual
 
     def observe(self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike) -> np.ndarray:
-        """The residuals (samples, nv) of a recording (samples, ...), as `update` would give them one by one."""
+        """Return the residuals (samples, nv) of a recording (samples, ...), as `update` would return them one by one."""
         from scipy.signal import lfilter
 
         p, n, tau = self._momenta(q, qd, tau, ndim=2)
@@ -101,17 +101,17 @@ class MomentumObserver:
     def calibrate(
         self, q: ArrayLike | Log, qd: ArrayLike | None = None, tau: ArrayLike | None = None, deviations: float = 7.0
     ) -> np.ndarray:
-        """Set the threshold (nv,) from a recording in which nothing touches the robot, and which goes where it will go later on.
+        """Set the threshold (nv,) from a recording without contacts, in the region where the robot will move later.
 
-        Samples must be as `update` will get them: torques that were low-passed lag behind friction's steps, and speeds that were
-        smoothed lack their noise. Noise of the speeds comes through times M(q), so it differs from place to place: the threshold is
-        so many standard deviations of the noisiest second, and the largest mean of one, which a wrong model makes. Normal noise
-        exceeds seven once in 4e11 samples.
+        Samples must be like those that `update` will get: low-passed torques lag behind the steps of friction, and smoothed speeds
+        lack their noise. Noise of the speeds is multiplied by M(q), so it depends on the configuration. The threshold is
+        `deviations` times the standard deviation in the noisiest second, plus the largest mean of a second, which comes from errors
+        of the model. Normal noise exceeds seven standard deviations once in 4e11 samples.
 
         Args:
-            q: a log with measured velocities, each of its segments by itself; or positions (samples, nq), without a pause.
-            qd, tau: velocities and joint forces (samples, nv), where `q` is no log.
-            deviations: standard deviations of noise that raise no alarm.
+            q: a log with measured velocities, whose segments are taken one by one; or positions (samples, nq) without a pause.
+            qd, tau: velocities and joint forces (samples, nv), if `q` is not a log.
+            deviations: number of standard deviations of noise that raise no alarm.
 
         Raises:
             InputError: a log without velocities, or at another rate than `1 / period`; positions that jump.
@@ -132,7 +132,7 @@ class MomentumObserver:
         return self.threshold
 
     def _recorded(self, q: ArrayLike | Log, qd: ArrayLike | None, tau: ArrayLike | None) -> list[tuple[np.ndarray, ...]]:
-        """Stretches (q, qd, tau) of a recording without a pause."""
+        """Return the parts (q, qd, tau) of a recording between its pauses."""
         from qddot.logs.log import Log
 
         if isinstance(q, Log):
@@ -157,12 +157,12 @@ class MomentumObserver:
         return parts
 
     def _refuse_jumps(self, q: np.ndarray, qd: np.ndarray) -> None:
-        """Positions go no further than velocities take them: where they do, the recording was put together from several."""
+        """Refuse positions that change more than the velocities permit: then the recording was joined from several."""
         if q.ndim != 2 or qd.shape != (len(q), self.robot.nv) or len(q) < 2:
             needed = f"(samples, {self.robot.nq}) and (samples, {self.robot.nv})"
             raise InputError(f"q has shape {q.shape} and qd {qd.shape}: {needed} are needed")
         steps = np.abs(self.robot.difference(q[:-1], q[1:]))
-        steps = np.minimum(steps, np.abs(steps - 2 * np.pi))  # an angle that starts anew after a turn
+        steps = np.minimum(steps, np.abs(steps - 2 * np.pi))  # an angle may be recorded modulo a turn
         reach = 3 * self.period * np.abs(qd).max(axis=0) + 20 * np.median(steps, axis=0)
         if (steps > reach).any():
             at, joint = (int(x) for x in np.argwhere(steps > reach)[0])
@@ -173,9 +173,9 @@ class MomentumObserver:
             )
 
     def _warn_if_blind(self, parts: list[tuple[np.ndarray, ...]], residuals: list[np.ndarray]) -> None:
-        """A threshold beyond half the forces of the motion, and not by noise, is an alarm that hardly goes off.
+        """Warn of a threshold beyond half the forces of the motion that is not due to noise: the alarm would hardly be raised.
 
-        Noise goes through `r[k] = (1 - K T) r[k - 1] + K noise[k]`: white, it would make residuals no larger than `white`.
+        Noise is filtered by `r[k] = (1 - K T) r[k - 1] + K noise[k]`. White noise would make residuals no larger than `white`.
         """
         forces = [np.maximum(np.abs(n), np.abs(tau)) for _, n, tau in (self._momenta(*part, ndim=2) for part in parts)]
         usual, size = (np.sqrt(np.mean(np.concatenate(x) ** 2, axis=0)) for x in (forces, residuals))
@@ -193,7 +193,7 @@ class MomentumObserver:
             )
 
     def _momenta(self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, ndim: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """p, its known rate without joint forces, and these forces, all of one shape."""
+        """Return p, its known rate without joint forces, and these forces, all of one shape."""
         p = self.robot.generalized_momentum(q, qd)
         tau = finite_array("tau", tau)
         if p.ndim != ndim or tau.shape != p.shape:

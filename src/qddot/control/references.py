@@ -1,4 +1,4 @@
-"""Motions to follow: each is called with a time and gives q, qd and qdd there, and smooth ones jerk and snap."""
+"""Reference motions: each is called with a time and returns q, qd and qdd there; smooth ones also return jerk and snap."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from qddot.errors import InputError, as_written
 
 
 class Reference(NamedTuple):
-    """Where to be at one time: (..., n) each; jerk and snap are the third and fourth derivative, None where there is none.
+    """The values of a reference at one time, (..., n) each; jerk and snap are the third and fourth derivative, or None.
 
     >>> want = qddot.control.Cubic([0, 0], [1, 2], duration=2.0)(1.0)  # halfway
     >>> want.q, want.qd, want.qdd
@@ -34,11 +34,11 @@ Follow = Callable[[float], Iterable[Any]]
 
 
 class Hold:
-    """Stay where you are.
+    """A constant position.
 
     Args:
         q: position (..., n).
-        nv: how many velocities belong to it, where they are not n: of spherical and free joints.
+        nv: number of velocities, if it is not n, as for spherical and free joints.
 
     >>> qddot.control.Hold([1.0, 0.5])(7.0).q
     array([1. , 0.5])
@@ -53,14 +53,14 @@ class Hold:
 
 
 class RestToRest:
-    """A straight line in the joints' positions, along which a polynomial s(t / duration) goes from 0 to 1. `start`, `end`:
-    positions (n,); `duration`: s."""
+    """A straight line in joint positions, along which a polynomial s(t / duration) goes from 0 to 1. `start`, `end`: positions
+    (n,); `duration`: s."""
 
-    order: ClassVar[int]  # of the last derivative that is given
+    order: ClassVar[int]  # of the highest derivative that is returned
     steepest: ClassVar[float]  # largest value of that derivative, for a duration of 1 s
 
     def __init__(self, start: ArrayLike, end: ArrayLike, duration: float) -> None:
-        self.start, self.way = ways(start, end)
+        self.start, self.way = line(start, end)
         self.duration = positive_number("duration", duration)
         refuse_overflow(self.way, self.steepest, *[self.duration] * self.order)
 
@@ -70,15 +70,15 @@ class RestToRest:
         return Reference(self.start + self.way * s, *(self.way * rate for rate in rates))
 
     def along(self, x: float, moves: float, T: float) -> tuple[float, ...]:
-        """s at the time x T and its derivatives by t; `moves` is 0 at rest, for those that do not end at zero.
+        """Return s at the time x T and its derivatives by t. `moves` is 0 at rest, for derivatives that do not end at zero.
 
-        They are divided by T again and again: T**2 overflows sooner.
+        They are divided by T several times, since T**2 would overflow earlier.
         """
         raise NotImplementedError
 
 
 class Cubic(RestToRest):
-    """From rest to rest along a polynomial of degree three: the slowest top speed of the two, with a jerk at both ends.
+    """From rest to rest along a polynomial of degree three: lower top speed than `Quintic`, but the acceleration jumps at the ends.
 
     Args:
         start, end: positions (n,).
@@ -123,7 +123,7 @@ class Quintic(RestToRest):
 
 
 class Trapezoidal:
-    """From rest to rest as fast as limits of speed and acceleration allow, all joints together along a straight line.
+    """From rest to rest as fast as limits of speed and acceleration permit, all joints together along a straight line.
 
     Args:
         start, end: positions (n,).
@@ -135,18 +135,18 @@ class Trapezoidal:
     """
 
     def __init__(self, start: ArrayLike, end: ArrayLike, speed: ArrayLike, acceleration: ArrayLike) -> None:
-        self.start, self.way = ways(start, end)
+        self.start, self.way = line(start, end)
         far = abs(self.way)
         speed, acceleration = limits("speed", speed, far.shape), limits("acceleration", acceleration, far.shape)
         with np.errstate(divide="ignore"):
-            self.speed = float(np.min(np.where(far > 0, speed / np.where(far > 0, far, 1), np.inf)))  # of the part of the way, 1/s
+            self.speed = float(np.min(np.where(far > 0, speed / np.where(far > 0, far, 1), np.inf)))  # as fraction of the way, 1/s
             self.rise = float(np.min(np.where(far > 0, acceleration / np.where(far > 0, far, 1), np.inf)))
         if not far.any():
             self.speed = self.rise = 1.0
         if not math.isfinite(self.rise):
             raise InputError("no joint that moves has a finite acceleration: it would leap")
         refuse_overflow(self.way, self.rise)
-        self.speed = min(self.speed, float(np.sqrt(self.rise)))  # a short way is a triangle
+        self.speed = min(self.speed, float(np.sqrt(self.rise)))  # on a short way the profile is a triangle
         self.ramp = self.speed / self.rise
         self.duration = 1 / self.speed + self.ramp
 
@@ -165,7 +165,7 @@ class Trapezoidal:
 
 @dataclass(frozen=True)
 class Followed:
-    """A reference whose values are arrays, in whatever form they were given."""
+    """A user's reference, with its values converted to arrays."""
 
     given: Follow
 
@@ -174,8 +174,8 @@ class Followed:
 
 
 def followed(reference: Follow, nq: int, nv: int, smooth: bool = False) -> Followed:
-    """The reference of a law, asked once, at t = 0, whether it fits. `nq`, `nv`: how many positions and rates the law follows;
-    `smooth`: the law needs jerk and snap too. Raises InputError: it does not."""
+    """Return the reference of a law, checked by calling it once at t = 0. `nq`, `nv`: numbers of positions and rates that the law
+    follows; `smooth`: the law needs jerk and snap, too. Raises InputError: it does not fit."""
     if not callable(reference):
         raise InputError(f"{reference!r} is no reference: give Hold(q), Quintic(...), or a function of t")
     follow = Followed(reference)
@@ -192,14 +192,15 @@ def followed(reference: Follow, nq: int, nv: int, smooth: bool = False) -> Follo
 
 
 def positions(name: str, value: ArrayLike) -> np.ndarray:
+    """Return positions (..., n) as an array. Raises InputError: a single number, or not finite."""
     array = finite_array(name, value)
     if array.ndim == 0:
         raise InputError(f"{name}={as_written(value)}: positions are a list, one number a joint")
     return array
 
 
-def ways(start: ArrayLike, end: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-    """Where it starts, and how far it goes."""
+def line(start: ArrayLike, end: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+    """Return the start of a straight line, and the difference to its end."""
     first, last = positions("start", start), positions("end", end)
     if first.shape != last.shape:
         raise InputError(f"start has shape {first.shape}, end {last.shape}: they are positions of the same joints")
@@ -207,7 +208,7 @@ def ways(start: ArrayLike, end: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
 
 
 def refuse_overflow(way: np.ndarray, factor: float, *times: float) -> None:
-    """Ways so long, or times so short, that a rate is beyond all numbers."""
+    """Refuse a way so long, or times so short, that a rate overflows."""
     with np.errstate(all="ignore"):
         rate = way * factor
         for time in times:
@@ -217,6 +218,7 @@ def refuse_overflow(way: np.ndarray, factor: float, *times: float) -> None:
 
 
 def limits(name: str, value: ArrayLike, shape: tuple[int, ...]) -> np.ndarray:
+    """Return limits as an array. Raises InputError: not positive, or another shape."""
     array = finite_array(name, value, infinite=True)
     if not (array > 0).all():
         raise InputError(f"{name} is positive, got {as_written(value)}")

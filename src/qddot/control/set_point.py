@@ -1,4 +1,4 @@
-"""Coming to rest at one configuration with gravity made up for there only, and from how far that works."""
+"""PD control to one configuration with gravity compensated for that configuration only, and the region in which it is stable."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
 
 
 class SetPointPD:
-    """`tau = g(q_d) + Kp (q_d - q) - Kd qd`, with g that of gravity and springs: one constant torque besides the feedback.
+    """`tau = g(q_d) + Kp (q_d - q) - Kd qd`, with g of gravity and springs: the feedback plus one constant torque.
 
     Let `V = qd^T M qd / 2 + e^T Kp e / 2 + U(q) - U(q_d) + e^T g(q_d)` with `e = q_d - q` and the potential energy U. Along every
-    motion `V' = -qd^T Kd qd - qd^T friction`, since `M' - 2 C` is skew. Its second derivative in q is `Kp + dg/dq`: so where every
-    gain of Kp is more than the gravity stiffness `alpha >= |dg/dq|` everywhere, V has one minimum, q_d, and the robot comes to
-    rest there from any state (Takegaki and Arimoto 1981). With less, q_d is stable still if `Kp + dg/dq(q_d)` is positive
-    definite, but from near only.
+    motion `V' = -qd^T Kd qd - qd^T friction`, since `M' - 2 C` is skew. The second derivative of V in q is `Kp + dg/dq`. So if
+    every gain of Kp exceeds the gravity stiffness `alpha >= |dg/dq|`, V has a single minimum, q_d, and the robot comes to rest
+    there from any state (Takegaki and Arimoto 1981). With smaller gains, q_d is still locally stable if `Kp + dg/dq(q_d)` is
+    positive definite.
 
     Args:
         goal: configuration (nq,).
-        kp, kd: one number or one a joint.
+        kp, kd: one number or one per joint.
 
     >>> robot = qddot.load("two_link")
     >>> law = qddot.control.SetPointPD(robot, [1.0, 0.5], kp=20, kd=5)
@@ -57,14 +57,14 @@ class SetPointPD:
 
     @checked
     def storage(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-        """V (...), J, which falls along every motion."""
+        """Return V (...), J, which falls along every motion."""
         e, robot = self.goal - q, self.robot
         lifted = robot.potential_energy(q) - robot.potential_energy(self.goal) + e @ self.constant
         return robot.kinetic_energy(q, qd) + (self.kp * e * e).sum(-1) / 2 + lifted
 
     @cached_property
     def gravity_stiffness(self) -> float:
-        """alpha, N m/rad: no `|dg/dq|` is larger at any q (see `gravity_stiffness`)."""
+        """alpha, N m/rad: an upper bound of `|dg/dq|` at all q (see `gravity_stiffness`)."""
         return gravity_stiffness(self.robot)
 
     @property
@@ -74,13 +74,13 @@ class SetPointPD:
 
     @property
     def is_stable(self) -> bool:
-        """True if the robot comes to rest at the goal from near it."""
+        """True if the robot comes to rest at the goal from nearby states."""
         slope = self.robot.inverse_dynamics_derivatives(self.goal, np.zeros(self.robot.nv), np.zeros(self.robot.nv)).dtau_dq
         return bool(np.linalg.eigvalsh(np.diag(self.kp) + (slope + slope.T) / 2)[0] > 0 and self.kd.min() > 0)
 
 
 def gravity_stiffness(robot: Robot) -> float:
-    """A number that `|dg/dq|` (the largest eigenvalue of the Hessian of gravity and springs) exceeds at no q, guaranteed.
+    """Return a guaranteed upper bound, at all q, of `|dg/dq|` (the largest eigenvalue of the Hessian of gravity and springs).
 
     Each entry of the Hessian is a polynomial in sines and cosines, at most the sum of the magnitudes of its coefficients; the
     largest sum of a row bounds the eigenvalues.

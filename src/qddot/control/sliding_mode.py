@@ -1,4 +1,4 @@
-"""Following a reference although the model is wrong by a bounded torque."""
+"""Sliding mode control: it follows a reference although the model is wrong by a bounded torque."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 class SlidingMode:
     """`tau = M v' + C v + g + friction + Kd s + reach sat(s / width)` with `v = qd_r + Lambda e`, `s = v - qd = e' + Lambda e`.
 
-    Let `S = s^T M s / 2`. Against a disturbance d of each joint, `S' = -s^T Kd s - s^T (reach sat(s / width) + d)`, since `M' - 2
-    C` is skew; so while `|d| < reach` every `|s|` beyond `width` falls, and from then on `|e| <= width / Lambda`. With `width` 0
-    the switch is a step, and s becomes zero in finite time, at the price of chatter.
+    Let `S = s^T M s / 2`. With a disturbance d of each joint, `S' = -s^T Kd s - s^T (reach sat(s / width) + d)`, since `M' - 2
+    C` is skew. So while `|d| < reach` every `|s|` beyond `width` falls, and from then on `|e| <= width / Lambda`. With `width` 0
+    the switch is a step, and s becomes zero in finite time, at the price of chattering.
 
     Args:
         robot: the model, which may be wrong.
         bandwidth: Lambda, 1/s.
         kd: N m s/rad.
-        reach: the largest disturbance it shall withstand, N m.
-        width: of the boundary layer about s = 0, rad/s.
+        reach: the largest disturbance that it shall reject, N m.
+        width: of the boundary layer around s = 0, rad/s.
 
     >>> from qddot.control import Hold, SlidingMode
     >>> law = SlidingMode(qddot.load("two_link"), Hold([1.0, 0.5]), bandwidth=5, kd=2, reach=3)
@@ -58,17 +58,17 @@ class SlidingMode:
 
     @checked
     def surface(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-        """s (..., nv), rad/s: zero where the error decays with the bandwidth."""
+        """Return s (..., nv), rad/s: zero if the error decays with the bandwidth."""
         want = self.reference(t)
         return want.qd - qd + self.bandwidth * self.robot.difference(q, want.q)
 
     def saturated(self, s: np.ndarray) -> np.ndarray:
-        """`s / width`, at most 1."""
+        """Return `s / width`, limited to -1 and 1."""
         thick = self.width > 0
         return np.where(thick, np.clip(s / np.where(thick, self.width, 1.0), -1, 1), np.sign(s))
 
     @checked
     def storage(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-        """`s^T M s / 2` (...)."""
+        """Return `s^T M s / 2` (...)."""
         s = self.surface(t, q, qd)
         return (s * times(self.robot.mass_matrix(q), s)).sum(-1) / 2

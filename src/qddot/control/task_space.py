@@ -27,7 +27,7 @@ class Task:
 
     Args:
         frame: name; the tip of the only chain if None.
-        rows: of `("x", "y", "z")`.
+        rows: some of `("x", "y", "z")`.
 
     >>> tip = qddot.control.Task(qddot.load("two_link"), rows=("x", "y"))
     >>> tip.position(np.array([0, np.pi / 2])).round(3)
@@ -43,7 +43,7 @@ class Task:
             raise InputError(f"rows={rows!r}: a task has some of the coordinates {', '.join(AXES)}, each once")
         self.robot, self.frame = robot, robot.tip if frame is None else frame
         self.names, self.rows = tuple(rows), [AXES.index(row) for row in rows]
-        self.position(robot.neutral())  # says if there is no such frame
+        self.position(robot.neutral())  # refuses an unknown frame
 
     def position(self, q: np.ndarray) -> np.ndarray:
         return self.robot.transform(q, self.frame)[..., :3, 3][..., self.rows]
@@ -53,9 +53,10 @@ class Task:
 
 
 class OperationalSpace:
-    """`tau = J^T Lambda (x_r'' + Kp e + Kd e' - Jdot qd) + C qd + g + friction`, and damping in what the task leaves free.
+    """`tau = J^T Lambda (x_r'' + Kp e + Kd e' - Jdot qd) + C qd + g + friction`, and damping of the motions that the task leaves
+    free.
 
-    After Khatib (1987). `Lambda = (J M^-1 J^T)^-1` is the inertia the task feels; where there is none, an error says so.
+    After Khatib (1987). `Lambda = (J M^-1 J^T)^-1` is the inertia in task space; where it does not exist, an error says so.
 
     >>> from qddot.control import Hold, OperationalSpace, Task
     >>> robot = qddot.load("two_link")
@@ -82,14 +83,14 @@ class OperationalSpace:
 
 
 class Impedance:
-    """`tau = J^T (K e + D e') + g + springs`: to a push the frame gives like a spring and a damper, and it is passive.
+    """`tau = J^T (K e + D e') + g + springs`: the frame yields to a push like a spring and a damper, and it is passive.
 
     With `S = qd^T M qd / 2 + e^T K e / 2` and a reference at rest, `S' = F . x' - e'^T D e' - friction . qd`: no more energy comes
-    out at the frame than a push F puts in, whatever it touches. A reference that moves puts in `x_r' . (K e + D e')` besides. To
-    cancel `C qd` would break this law: it belongs to the change of the kinetic energy, which would then come from nowhere.
+    out at the frame than a push F puts in, whatever it touches. A moving reference also puts in `x_r' . (K e + D e')`. Cancelling
+    `C qd` would break this law, since it balances the change of the kinetic energy.
 
     Args:
-        friction: make up for the joints' friction, too. That takes damping away, and a model with too much friction pushes.
+        friction: compensate the joints' friction, too. This removes damping, and a model with too much friction feeds energy in.
 
     >>> from qddot.control import Hold, Impedance, Task
     >>> robot = qddot.load("two_link")
@@ -115,13 +116,13 @@ class Impedance:
 
     @checked
     def force(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-        """`K e + D e'` (..., rows), with which the law pulls the frame to its reference, N."""
+        """Return the force `K e + D e'` (..., rows) with which the law pulls the frame to its reference, N."""
         task, want = self.task, self.reference(t)
         rate = times(task.jacobian(q), qd)
         return self.stiffness * (want.q - task.position(q)) + self.damping * (want.qd - rate)
 
     @checked
     def storage(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-        """S (...), J: kinetic energy, and that of the spring between the frame and its reference."""
+        """Return S (...), J: the kinetic energy plus that of the spring between the frame and its reference."""
         error = self.reference(t).q - self.task.position(q)
         return self.task.robot.kinetic_energy(q, qd) + (self.stiffness * error**2).sum(-1) / 2

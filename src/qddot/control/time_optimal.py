@@ -4,10 +4,10 @@ Along a path q(s) with `x = s'^2` and `u = s''`
 
     qd = q' s'        qdd = q' u + q'' x        tau = (M q') u + (M q'' + c(q, q')) x + g + friction
 
-so every limit is linear in u and x. On a grid of s, where u is constant between two points, the sets of x from which the end can
-still be reached are intervals; they are found from the end to the start by eliminating u (each upper bound of u against each lower
-one), exactly. Then one pass from the start takes the largest u that stays within them. Limits hold at both ends of every interval.
-Friction depends on s' by its root, and is taken from the motion found before: a few rounds.
+so every limit is linear in u and x. On a grid of s, with u constant between two points, the values of x from which the end can
+still be reached form intervals. They are found exactly, from the end to the start, by eliminating u (each upper bound of u against
+each lower one). Then one pass from the start takes the largest u that stays within them. Limits hold at both ends of every interval
+of the grid. Friction depends on s', the root of x, and is taken from the previous round; a few rounds are enough.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ if TYPE_CHECKING:
     from qddot.robot import Robot, RobotLimits
 
 ROUNDS = 30
-SETTING_OUT = 1e-12  # 1/s: a speed at which dry friction acts already
-FASTEST = 1e6  # 1/s: no motion is faster along its path
+SETTING_OUT = 1e-12  # 1/s: a speed at which dry friction already acts
+FASTEST = 1e6  # 1/s: limit of all speeds along a path
 MOST_POINTS = 1_000_000
-ROUNDING = 1e-9  # rad or m: a path may be so far beyond a limit of position
+ROUNDING = 1e-9  # rad or m: by how much a path may exceed a position limit
 CORNER = 1e-6
-"""Of the largest slope: a jump of q' beyond this is a corner."""
+"""A jump of q' beyond this fraction of the largest slope is a corner."""
 
 
 @dataclass(frozen=True, eq=False)
 class TimedPath:
-    """A path with the time at which each point is passed: a reference for controllers, called with t.
+    """A path with the time at which each of its points is passed: a reference for controllers, called with t.
 
     Attributes:
         s, t: grid of the path and its times (n,), s.
@@ -69,7 +69,7 @@ class TimedPath:
         return f"TimedPath of {self.robot.name!r}: {self.duration:.4g} s, {len(self.s)} points"
 
     def __call__(self, t: float | np.ndarray) -> Reference:
-        """q, qd and qdd (..., nv) at times t (...); before the start and after the end the robot is there."""
+        """Return q, qd and qdd (..., nv) at times t (...); before the start and after the end the robot is at rest there."""
         time = np.clip(np.asarray(t, float), 0.0, self.duration)
         i = np.clip(np.searchsorted(self.t, time, side="right") - 1, 0, len(self.s) - 2)
         later = time - self.t[i]
@@ -82,7 +82,8 @@ class TimedPath:
         return Reference(self.path(s), first * sd, first * u + self.path(s, 2) * sd**2)
 
     def torque(self) -> np.ndarray:
-        """Joint forces (2 n - 2, nv) at the start and end of every interval, N m; at rest with the friction of setting out."""
+        """Return joint forces (2 n - 2, nv) at the start and end of every interval, N m; at rest with the friction of setting
+        out."""
         q, first, second = (self.path(self.s, k) for k in (0, 1, 2))
         sides = []
         for at in (slice(None, -1), slice(1, None)):
@@ -135,7 +136,7 @@ def time_optimal(
 
 
 def refuse_beyond(robot: Robot, limits: RobotLimits, s: np.ndarray, q: np.ndarray) -> None:
-    """Raise an InputError where the path (n, nq) leaves the limits of position."""
+    """Refuse a path (n, nq) that exceeds the position limits. Raises InputError."""
     lower, upper = (finite_array(name, x, infinite=True) for name, x in (("lower", limits.lower), ("upper", limits.upper)))
     beyond = np.maximum(lower - q, q - upper)
     if beyond.max(initial=0.0) > ROUNDING:
@@ -148,7 +149,8 @@ def refuse_beyond(robot: Robot, limits: RobotLimits, s: np.ndarray, q: np.ndarra
 
 
 def positive_limits(name: str, value: ArrayLike, n: int) -> np.ndarray:
-    """Limits (n,), from one number for all or one for each. Raises InputError: another shape, or something that is no limit."""
+    """Return limits (n,), from one number for all or one for each. Raises InputError: another shape, or a number that is not
+    positive."""
     array = finite_array(name, value, infinite=True)
     if array.shape not in ((), (1,), (n,)) or not (array > 0).all():
         raise InputError(f"{name}={as_written(value)}: ({n},) limits above zero, or one for all; inf where there is none")
@@ -156,7 +158,7 @@ def positive_limits(name: str, value: ArrayLike, n: int) -> np.ndarray:
 
 
 def path_speed(name: str, value: float) -> float:
-    """A speed at one end of the path. Raises InputError: not a number from 0 on, or faster than any motion here."""
+    """Return the speed at one end of the path, checked. Raises InputError: not a number between 0 and `FASTEST`."""
     if not 0 <= (speed := finite_number(name, value)) <= FASTEST:
         raise InputError(f"{name}={as_written(value)}: a speed along the path is from 0 to {FASTEST:g}")
     return speed
@@ -170,7 +172,7 @@ class Rows:
 
     @staticmethod
     def of(p: np.ndarray, r: np.ndarray, limit: ArrayLike, offset: np.ndarray | float = 0.0) -> Rows:
-        """`|p u + r x + offset| <= limit`, each scaled by its limit; none where that is infinite."""
+        """Return the rows of `|p u + r x + offset| <= limit`, each divided by its limit; none for infinite limits."""
         limit = np.asarray(limit, float)
         real = np.isfinite(limit)
         p, r = p[:, real] / limit[real], r[:, real] / limit[real]
@@ -181,13 +183,15 @@ class Rows:
         return Rows(*(np.concatenate([x, y], 1) for x, y in ((self.p, o.p), (self.r, o.r), (self.k, o.k))))
 
     def over(self, i: int, step: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Rows of both ends of the interval from point i on, in u and x of its start: at the end x is `x + 2 step u`."""
+        """Return the rows at both ends of the interval that begins at point i, in u and x of its start: at the end x is
+        `x + 2 step u`."""
         later = self.p[i + 1] + 2 * step * self.r[i + 1]
         return tuple(np.concatenate(x) for x in ((self.p[i], later), (self.r[i], self.r[i + 1]), (self.k[i], self.k[i + 1])))  # type: ignore[return-value]
 
 
 def profile(rows: Rows, s: np.ndarray, top: np.ndarray, first: float, last: float) -> tuple[np.ndarray, np.ndarray]:
-    """x (n,) at the points and u (n - 1,) between them: the fastest. Raises ConvergenceError: no motion keeps the limits."""
+    """Return x (n,) at the points and u (n - 1,) between them of the fastest motion. Raises ConvergenceError: none keeps the
+    limits."""
     n, steps = len(s), np.diff(s)
     low, high = np.zeros(n), np.zeros(n)
     low[-1], high[-1] = last, last
@@ -217,13 +221,13 @@ def profile(rows: Rows, s: np.ndarray, top: np.ndarray, first: float, last: floa
 def within(
     rows: tuple[np.ndarray, np.ndarray, np.ndarray], step: float, low: float, high: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Rows with `low <= x + 2 step u <= high` added."""
+    """Return the rows with `low <= x + 2 step u <= high` added."""
     p, r, k = rows
     return np.append(p, [2 * step, -2 * step]), np.append(r, [1.0, -1.0]), np.append(k, [-high, low])
 
 
 def interval(p: np.ndarray, r: np.ndarray, k: np.ndarray, top: float) -> tuple[float, float]:
-    """The x in [0, top] for which some u keeps all rows: each upper bound of u is above each lower one."""
+    """Return the interval of x in [0, top] for which some u satisfies all rows: each upper bound of u is above each lower one."""
     size = 1e-14 * np.abs(p).max()
     up, down, none = p > size, p < -size, np.abs(p) <= size
     # u <= -(r x + k) / p above, u >= -(r x + k) / p below: slope and offset of their differences
@@ -243,21 +247,21 @@ def interval(p: np.ndarray, r: np.ndarray, k: np.ndarray, top: float) -> tuple[f
 
 
 def fastest(first: np.ndarray, velocity: ArrayLike) -> np.ndarray:
-    """The largest x (n,) that limits of joint speeds allow; without any, a number larger than every other."""
+    """Return the largest x (n,) that the limits of joint speeds permit, at most `FASTEST` squared."""
     with np.errstate(divide="ignore"):
         speed = np.min(np.asarray(velocity, float) / np.abs(first), axis=1)
     return np.minimum(speed, FASTEST) ** 2
 
 
 def friction(robot: Robot, first: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """Friction (n, nv) at the speeds of a motion; at rest that of setting out."""
+    """Return friction (n, nv) at the speeds of a motion; at rest that of setting out."""
     speed = np.sqrt(np.maximum(x, 0.0))
     return robot.friction_torque(first * np.maximum(speed, SETTING_OUT)[:, None])
 
 
 def as_path(robot: Robot, given: Any, points: int) -> tuple[Any, np.ndarray]:
-    """A curve `path(s, derivative)` and its grid: a spline through waypoints (k, nq), or a piecewise polynomial of SciPy. Raises
-    InputError: another shape, a path with a corner, or one that stands still."""
+    """Return a curve `path(s, derivative)` and its grid: a spline through waypoints (k, nq), or a piecewise polynomial of SciPy.
+    Raises InputError: another shape, a path with a corner, or one that stands still."""
     from scipy.interpolate import CubicSpline
 
     if whole_number("points", points, 3) > MOST_POINTS:

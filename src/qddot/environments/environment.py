@@ -1,4 +1,4 @@
-"""Gymnasium's interfaces around a task: for one motion, and for many at once in one compiled batch."""
+"""Gymnasium's interfaces for a task: for one motion, and for many at once in one compiled batch."""
 
 # pyright: reportMissingImports=false
 from __future__ import annotations
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from qddot.arguments import finite_array, is_recorded, whole_number
-from qddot.environments.tasks import Balance, Reach, SwingUp, Task, functions
+from qddot.environments.tasks import Balance, Reach, SwingUp, Task, module_for
 from qddot.errors import InputError, as_written, missing_extra
 
 try:
@@ -20,7 +20,11 @@ except ImportError:
 
 
 class Motions:
-    """States of n motions of a task, advanced together."""
+    """The states of n motions of a task, advanced together.
+
+    Attributes:
+        age: actions since each motion began (n,).
+    """
 
     def __init__(self, task: Task, n: int) -> None:
         if not isinstance(task, Task):
@@ -31,23 +35,22 @@ class Motions:
         self.qd: Any = self.q
         self.goal: Any = self.q
 
-    def restart(self, rng: np.random.Generator, which: np.ndarray) -> None:
-        """Begin some motions again (indices)."""
-        start = self.task.start(rng, len(which))
-        if len(which) == self.n:
-            self.q, self.qd, self.goal = start
-        else:
-            self.q[which], self.qd[which], self.goal[which] = start
-        self.age[which] = 0
+    def restart(self, rng: np.random.Generator) -> None:
+        """Restart all motions."""
+        self.q, self.qd, self.goal = self.task.start(rng, self.n)
+        self.age[:] = 0
 
-    def begin_again(self, rng: np.random.Generator, which: np.ndarray) -> None:
-        """Begin some motions again (true where)."""
-        if which.any():
-            self.restart(rng, np.flatnonzero(which))
+    def restart_some(self, rng: np.random.Generator, which: np.ndarray) -> None:
+        """Restart the motions for which the mask is true."""
+        if which.all():
+            self.restart(rng)
+        elif which.any():
+            self.q[which], self.qd[which], self.goal[which] = self.task.start(rng, int(which.sum()))
+            self.age[which] = 0
 
     def act(self, action: Any) -> tuple[Any, Any, Any]:
-        """Rewards, and which motions have failed, and which are cut off. One that cannot go on has failed, where it was last.
-        Raises InputError: before the first reset, or an action of another shape."""
+        """Advance by one action; return rewards, and masks of the motions that have failed and of those that are cut off. A motion
+        that cannot go on has failed, and keeps its last state. Raises InputError: not reset yet, or actions of another shape."""
         action = self.read(action)
         expected = (self.n, len(self.task.driven))
         if self.q.shape[-1] == 0:
@@ -55,16 +58,17 @@ class Motions:
         if tuple(action.shape) != expected:
             drives = f"{expected[1]} driven joints" if expected[1] > 1 else "one driven joint"
             raise InputError(f"the actions have shape {tuple(action.shape)}, expected {expected}: {self.n} motions, {drives}")
-        action = functions(action).clip(action, -1, 1)  # what is beyond does no more, and costs no more
-        of, (q, qd) = functions(self.q), self.task.advance(self.q, self.qd, action)
-        lost = of.isnan(q).any(-1)
-        self.q, self.qd = (of.where(lost[:, None], before, after) for before, after in ((self.q, q), (self.qd, qd)))
+        action = module_for(action).clip(action, -1, 1)  # the reward too is that of the clipped action
+        xp, (q, qd) = module_for(self.q), self.task.advance(self.q, self.qd, action)
+        lost = xp.isnan(q).any(-1)
+        self.q, self.qd = (xp.where(lost[:, None], before, after) for before, after in ((self.q, q), (self.qd, qd)))
         self.age += 1
         reward = self.task.reward(self.q, self.qd, action, self.goal)
         ended = self.task.ended(self.q, self.qd) | lost
         return reward, ended, (self.age >= self.task.horizon) & ~ended
 
     def read(self, action: Any) -> Any:
+        """Return actions as an array. Raises InputError: they have a gradient, or are not finite numbers."""
         if is_recorded(action):
             raise InputError(
                 "the actions have a gradient, and these environments compute with NumPy: hand over action.detach(), or make "
@@ -74,14 +78,15 @@ class Motions:
 
     @property
     def seen(self) -> Any:
+        """The observations."""
         return self.task.observe(self.q, self.qd, self.goal).astype(np.float32)
 
 
 class Tensors(Motions):
-    """Environment whose arrays are PyTorch tensors on a device, in float32.
+    """The states of n motions as PyTorch tensors on a device, in float32.
 
     Attributes:
-        starts: q, qd and goal of all motions as drawn last; where motions that have ended begin again.
+        starts: q, qd and goal of all motions as drawn by the last `restart`; restarted motions begin at a random one of these.
     """
 
     def __init__(self, task: Task, n: int, device: Any) -> None:
@@ -93,20 +98,18 @@ class Tensors(Motions):
         try:
             self.torch, self.device = torch, torch.device(device)
             self.age = torch.zeros(n, dtype=torch.int64, device=self.device)
-        except (RuntimeError, AssertionError, TypeError) as error:  # in many words, and of many kinds
+        except (RuntimeError, AssertionError, TypeError) as error:  # PyTorch's errors for a bad device, some of many lines
             raise InputError(f"device={as_written(device)} cannot be used: {str(error).splitlines()[0]}") from None
         self.draw = torch.Generator(self.device)
         self.starts: list[Any] = []
 
-    def restart(self, rng: np.random.Generator, which: np.ndarray) -> None:
-        """Start all motions anew."""
-        put = lambda x: self.torch.as_tensor(x, dtype=self.torch.float32, device=self.device)  # noqa: E731
-        self.starts = [put(x) for x in self.task.start(rng, self.n)]
+    def restart(self, rng: np.random.Generator) -> None:
+        self.starts = [self.read(x) for x in self.task.start(rng, self.n)]
         self.q, self.qd, self.goal = (x.clone() for x in self.starts)
         self.draw.manual_seed(int(rng.integers(2**63)))
         self.age.zero_()
 
-    def begin_again(self, rng: np.random.Generator, which: Any) -> None:
+    def restart_some(self, rng: np.random.Generator, which: Any) -> None:
         row = self.torch.randint(self.n, (self.n,), generator=self.draw, device=self.device)
         choose = which[:, None]
         self.q, self.qd, self.goal = (
@@ -115,6 +118,7 @@ class Tensors(Motions):
         self.age = self.torch.where(which, 0, self.age)
 
     def read(self, action: Any) -> Any:
+        """Return actions, or any numbers, as a tensor."""
         return self.torch.as_tensor(action, dtype=self.torch.float32, device=self.device)
 
     @property
@@ -123,16 +127,16 @@ class Tensors(Motions):
 
 
 MOST = 10**7
-"""Motions at once, whose states take gigabytes."""
+"""Most motions at once; the states of so many take gigabytes."""
 
 
 def whole_seed(seed: Any) -> int | None:
-    """A seed as Gymnasium takes them, of any kind of whole number."""
+    """Return a seed, any kind of whole number, as Gymnasium takes it."""
     return None if seed is None else whole_number("seed", seed, 0)
 
 
 def spaces(task: Task) -> tuple[Box, Box]:
-    """Spaces of observations and actions of one motion."""
+    """Return the spaces of observations and actions of one motion."""
     return Box(-np.inf, np.inf, (task.observation,), np.float32), Box(-1.0, 1.0, (len(task.driven),), np.float32)
 
 
@@ -154,7 +158,7 @@ class Environment(gymnasium.Env):
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[np.ndarray, dict]:
         super().reset(seed=whole_seed(seed))
-        self.motions.restart(self.np_random, np.arange(1))
+        self.motions.restart(self.np_random)
         return self.motions.seen[0], {}
 
     def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict]:
@@ -163,7 +167,7 @@ class Environment(gymnasium.Env):
 
 
 class Environments(gymnasium.vector.VectorEnv):
-    """Many motions at once. A motion that has ended begins again with the next action, which it ignores (Gymnasium's NEXT_STEP).
+    """Many motions at once. A motion that has ended restarts at the next action, which it ignores (Gymnasium's NEXT_STEP).
 
     >>> envs = qddot.environments.Environments(qddot.environments.SwingUp(), 8)
     >>> observations, infos = envs.reset(seed=0)
@@ -171,9 +175,9 @@ class Environments(gymnasium.vector.VectorEnv):
     (8, 5)
 
     Args:
-        device: None: NumPy arrays. A PyTorch device, such as `"cuda"`: actions, observations and everything else are tensors there,
-            states in float32; nothing is copied between host and device, and nobody waits. Motions then begin again where one of
-            those drawn by `reset` began.
+        device: None for NumPy arrays; or a PyTorch device, such as `"cuda"`: then actions, observations and everything else are
+            tensors there, states in float32; nothing is copied between host and device, and the host does not wait. Motions then
+            restart at random initial states among those drawn by `reset`.
     """
 
     metadata = {"render_modes": [], "autoreset_mode": gymnasium.vector.AutoresetMode.NEXT_STEP}
@@ -190,14 +194,14 @@ class Environments(gymnasium.vector.VectorEnv):
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict]:
         super().reset(seed=whole_seed(seed))
-        self.motions.restart(self.np_random, np.arange(self.num_envs))
+        self.motions.restart(self.np_random)
         self.done = self.motions.age < 0
         return self.motions.seen, {}
 
     def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict]:
         reward, ended, cut = self.motions.act(actions)
         again = self.done
-        self.motions.begin_again(self.np_random, again)
+        self.motions.restart_some(self.np_random, again)
         reward[again] = 0.0
         ended, cut = ended & ~again, cut & ~again
         self.done = ended | cut
@@ -205,7 +209,7 @@ class Environments(gymnasium.vector.VectorEnv):
 
 
 def register() -> None:
-    """Tell Gymnasium the names of the tasks."""
+    """Register the tasks with Gymnasium."""
     for task in (Reach, SwingUp, Balance):
         name = f"qddot/{task.__name__}-v0"
         if name not in gymnasium.registry:

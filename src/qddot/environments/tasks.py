@@ -1,7 +1,7 @@
-"""Tasks, in arrays: where motions begin, what is seen of them, what they are worth and when they end.
+"""Tasks for learning: initial states, observations, rewards and the end of motions.
 
-Every method takes and gives arrays with one row a motion, so that one motion and thousands are the same code; NumPy's, or PyTorch
-tensors wherever they are. Only where motions begin is drawn by NumPy.
+Every method takes and returns arrays with one row for each motion, so that one motion and thousands are the same code. They are
+NumPy arrays, or PyTorch tensors on any device. Only initial states are always drawn by NumPy.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from qddot.errors import InputError, as_written
 from qddot.robot import Robot
 
 
-def functions(x: Any) -> Any:
-    """The module whose functions take x."""
+def module_for(x: Any) -> Any:
+    """Return the module with functions for an array: NumPy, or PyTorch with the names of NumPy."""
     return guest_module(x) if library_of(x) else np
 
 
 class Start(NamedTuple):
-    """Where motions begin: q (n, nq), qd (n, nv), and what is asked of each (n, m)."""
+    """Initial states of motions: q (n, nq), qd (n, nv), and the goal of each (n, m)."""
 
     q: np.ndarray
     qd: np.ndarray
@@ -32,17 +32,17 @@ class Start(NamedTuple):
 
 
 class Task:
-    """A robot, its actuators and a duty. Actions are in [-1, 1], one a driven joint; 1 is its largest joint force.
+    """A robot, its actuators and a goal. Actions are in [-1, 1], one for each driven joint; 1 is its largest joint force.
 
     Args:
-        robot: that moves; with dry friction and stops as described.
-        period: between two actions, s.
+        robot: the robot that moves, with dry friction and stops as described.
+        period: time between two actions, s.
         step: longest step of the integrator, s.
-        horizon: actions until a motion is cut off.
+        horizon: number of actions after which a motion is cut off.
 
     Attributes:
         effort: the largest joint forces (nv); 0 for passive joints.
-        observation: how many numbers are seen.
+        observation: number of elements of an observation.
 
     >>> task = qddot.environments.Balance()
     >>> start = task.start(np.random.default_rng(0), n=3)
@@ -80,13 +80,13 @@ class Task:
         self._forces: dict[Any, Any] = {}
 
     def advance(self, q: Any, qd: Any, action: Any) -> tuple[Any, Any]:
-        """The states after one period; NaN of a motion that cannot go on. On a GPU nobody waits."""
-        tau = functions(action).clip(action, -1, 1) @ self.forces(q)
+        """Return the states after one period; NaN for a motion that cannot go on. On a GPU the host does not wait."""
+        tau = module_for(action).clip(action, -1, 1) @ self.forces(q)
         after = self.run(q, qd, tau, steps=self.substeps, every=self.substeps, check=False)
         return after.q[-1], after.qd[-1]
 
     def forces(self, like: Any) -> Any:
-        """Joint forces (m, nv) of full actions, an array of the same kind."""
+        """Return the joint forces of full actions (m, nv), an array of the same library as `like`."""
         full = np.diag(self.effort)[self.driven]
         if not library_of(like):
             return full
@@ -101,24 +101,25 @@ class Task:
         return self.observe(start.q, start.qd, start.goal).shape[-1]
 
     def start(self, rng: np.random.Generator, n: int) -> Start:
+        """Return random initial states of n motions."""
         raise NotImplementedError
 
     def observe(self, q: Any, qd: Any, goal: Any) -> Any:
-        """Observations (n, observation) of n motions."""
+        """Return the observations (n, observation) of n motions."""
         raise NotImplementedError
 
     def reward(self, q: Any, qd: Any, action: Any, goal: Any) -> Any:
-        """Rewards (n,) for the states after an action."""
+        """Return the rewards (n,) for the states after an action."""
         raise NotImplementedError
 
     def ended(self, q: Any, qd: Any) -> Any:
-        """Which motions have failed (n,), bool."""
-        return functions(q).zeros_like(q[:, 0]) > 0
+        """Return True for each motion that has failed (n,)."""
+        return module_for(q).zeros_like(q[:, 0]) > 0
 
 
 class Reach(Task):
-    """A tip goes to a random point within reach and stays there. Seen: sines and cosines of q, qd, the tip, and how far it has
-    to go.
+    """A tip moves to a random point within reach and stays there. Observed are sines and cosines of q, qd, the tip's position, and
+    the vector from it to the goal.
 
     The reward is minus the distance (m), less a little for effort.
 
@@ -143,26 +144,32 @@ class Reach(Task):
         return Start(draw(), np.zeros((n, self.robot.nv)), self.tip(draw()))
 
     def observe(self, q: Any, qd: Any, goal: Any) -> Any:
-        tip, of = self.tip(q), functions(q)
-        return of.concatenate([of.cos(q), of.sin(q), qd, tip, goal - tip], -1)
+        tip, xp = self.tip(q), module_for(q)
+        return xp.concatenate([xp.cos(q), xp.sin(q), qd, tip, goal - tip], -1)
 
     def reward(self, q: Any, qd: Any, action: Any, goal: Any) -> Any:
         return -(((goal - self.tip(q)) ** 2).sum(-1) ** 0.5) - 1e-3 * (action**2).sum(-1)
 
 
 class Pole(Task):
-    """A pendulum on a cart; upright at q2 = pi. Seen: place, cosine and sine of the angle from upright, and speeds."""
+    """A pendulum on a cart; upright at q2 = pi. Observed are the cart's position, cosine and sine of the angle from upright, and
+    speeds."""
 
     def __init__(self, robot: Robot | None = None, *, effort: Any = (20.0, 0.0), **options: Any) -> None:
-        super().__init__(robot or qddot.load("cart_pole"), effort=effort, **{"period": 0.02, "step": 0.005, **options})
+        options = {"period": 0.02, "step": 0.005, "horizon": 500, **options}
+        super().__init__(robot or qddot.load("cart_pole"), effort=effort, **options)
+
+    def start(self, rng: np.random.Generator, n: int) -> Start:
+        q, qd = rng.uniform(-0.05, 0.05, (2, n, 2))
+        return Start(q, qd, np.zeros((n, 0)))
 
     def observe(self, q: Any, qd: Any, goal: Any) -> Any:
-        tilt, of = q[:, 1] - np.pi, functions(q)
-        return of.stack([q[:, 0], of.cos(tilt), of.sin(tilt), qd[:, 0], qd[:, 1]], -1)
+        tilt, xp = q[:, 1] - np.pi, module_for(q)
+        return xp.stack([q[:, 0], xp.cos(tilt), xp.sin(tilt), qd[:, 0], qd[:, 1]], -1)
 
 
 class SwingUp(Pole):
-    """From hanging to upright, and staying there. The reward is the height of the pole (-1 to 1), less distance and effort.
+    """The pole swings up from hanging and stays upright. The reward is its height (-1 to 1), less distance and effort.
 
     >>> task = qddot.environments.SwingUp()
     >>> start = task.start(np.random.default_rng(0), n=2)
@@ -170,19 +177,12 @@ class SwingUp(Pole):
     array([-1., -1.])
     """
 
-    def __init__(self, robot: Robot | None = None, **options: Any) -> None:
-        super().__init__(robot, **{"horizon": 500, **options})
-
-    def start(self, rng: np.random.Generator, n: int) -> Start:
-        q, qd = rng.uniform(-0.05, 0.05, (2, n, 2))
-        return Start(q, qd, np.zeros((n, 0)))
-
     def reward(self, q: Any, qd: Any, action: Any, goal: Any) -> Any:
-        return -functions(q).cos(q[:, 1]) - 0.1 * q[:, 0] ** 2 - 1e-3 * (action**2).sum(-1)
+        return -module_for(q).cos(q[:, 1]) - 0.1 * q[:, 0] ** 2 - 1e-3 * (action**2).sum(-1)
 
 
 class Balance(Pole):
-    """Upright from the beginning; it has failed beyond 12 degrees or at the end of the rail. The reward is 1 for every period.
+    """The pole begins upright; it has failed beyond 12 degrees or at the end of the rail. The reward is 1 for every period.
 
     >>> task = qddot.environments.Balance()
     >>> start = task.start(np.random.default_rng(0), n=2)
@@ -191,15 +191,15 @@ class Balance(Pole):
     """
 
     def __init__(self, robot: Robot | None = None, **options: Any) -> None:
-        super().__init__(robot, **{"horizon": 500, **options})
+        super().__init__(robot, **options)
         self.rail = self.robot.limits.upper[0]
 
     def start(self, rng: np.random.Generator, n: int) -> Start:
-        q, qd = rng.uniform(-0.05, 0.05, (2, n, 2))
-        return Start(q + np.array([0, np.pi]), qd, np.zeros((n, 0)))
+        q, qd, goal = super().start(rng, n)
+        return Start(q + np.array([0, np.pi]), qd, goal)
 
     def reward(self, q: Any, qd: Any, action: Any, goal: Any) -> Any:
-        return functions(q).ones_like(q[:, 0])
+        return module_for(q).ones_like(q[:, 0])
 
     def ended(self, q: Any, qd: Any) -> Any:
         return (abs(q[:, 1] - np.pi) > np.deg2rad(12)) | (abs(q[:, 0]) >= self.rail)

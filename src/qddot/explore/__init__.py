@@ -1,4 +1,4 @@
-"""The explorer: one HTML file in which a robot is seen, moved, computed and simulated, without a server."""
+"""The explorer: one HTML file, without a server, that shows, moves, computes and simulates a robot."""
 
 from qddot.room import not_to_be_called
 

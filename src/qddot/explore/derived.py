@@ -1,4 +1,4 @@
-"""The derivation that a small robot's page carries, and which of its steps makes which quantity."""
+"""The derivation in the page of a small robot, and the step that derives each quantity."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from qddot.symbolic.derivation import derive
 
 
 def derivation(model: Model) -> dict[str, Any] | None:
-    """Its document, without a frame, and the number of the step that makes each quantity; None where there is none for this
-    robot."""
+    """Return the body of the derivation's document, and the number of the step that derives each quantity; None if this robot has
+    no derivation."""
     try:
         found = derive(model, "jacobian", "given")
-    except QddotError:  # of a joint with quaternions, say: the page does without
+    except QddotError:  # for example a joint with quaternions: the page has no derivation then
         return None
     html = replace(found, figure=None).html()  # the page has a better one
     body = html[html.index("<body") :]

@@ -1,6 +1,6 @@
-"""The view of a page as text, as it stands behind the # of its address: `q=0.3,1.1&lens=gravity_torque,1,0`.
+"""The view of a page as text, the part behind the # of its address: `q=0.3,1.1&lens=gravity_torque,1,0`.
 
-The page leaves out what makes no sense in its own address, which anybody may have written, and says so; what a program asks for is
+The page ignores invalid parts of its own address, which anybody may have written, and says so. A view that a program gives is
 checked here.
 """
 
@@ -28,16 +28,16 @@ WORDS = {
     "form": ("numbers", "letters"),
     "abbreviated": SWITCH,
 }
-"""Keys whose value is one of these words, or of `show` any of them with commas between."""
+"""Keys whose value is one of these words; for `show` any of them, separated by commas."""
 
 LISTS = {"lens": SHOWN, "strip": ("tau", "residual", "g", "c", "qd", "q", "")}
-"""Keys whose value begins with one of these words and goes on with indices."""
+"""Keys whose value begins with one of these words, followed by indices."""
 
 SINGLE = ("payload", "tip", "speed", "time")
 
 
 def checked(view: object, robot: Robot) -> str:
-    """The text itself. Raises InputError: not a text, an unknown key or word, or another number of numbers than the robot has."""
+    """Return the text, checked. Raises InputError: not a text, an unknown key or word, or the wrong number of numbers."""
     if not isinstance(view, str):
         raise InputError(f"view={as_written(view)}: give what stands behind the # of a page's address, as text")
     counts = {
@@ -63,7 +63,7 @@ def checked(view: object, robot: Robot) -> str:
 
 
 def finite(text: str) -> list[float]:
-    """The finite ones among numbers with commas between."""
+    """Return the finite numbers among those separated by commas."""
     found = []
     for piece in text.split(","):
         try:

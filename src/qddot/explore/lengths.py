@@ -1,4 +1,5 @@
-"""Symbolic lengths, to stand on the links: where a distance between joints, or to a frame at an end, is one letter."""
+"""Letters of symbolic lengths, shown on the links: for each distance, between joints or to a frame at an end, that is one
+letter."""
 
 from __future__ import annotations
 
@@ -15,8 +16,8 @@ from qddot.symbolic.printing.notation import split
 
 
 def lengths(model: Model, letters: Model) -> list[dict[str, Any]]:
-    """Body (-1: the world), end of the distance in its frame, and the letter as MathML, each distance once. `letters`: the same
-    robot with its symbols open."""
+    """Return body (-1: the world), end of the distance in its frame, and the letter as MathML, once for each letter on a body.
+    `letters`: the robot with its symbols."""
     found: dict[tuple[int, str], dict[str, Any]] = {}
     for (body, symbolic), (_, numeric) in zip(distances(letters), distances(model)):
         along = [x for x in symbolic.p if x != 0]
@@ -30,7 +31,7 @@ def lengths(model: Model, letters: Model) -> list[dict[str, Any]]:
 
 
 def distances(model: Model) -> Iterator[tuple[int, Any]]:
-    """Distances from each body's origin to the joints it carries, and from the last ones to their frames."""
+    """Yield the distances from each body's origin to the joints that it carries, or, for a last body, to its frames."""
     for index in (WORLD, *(body.index for body in model.bodies)):
         carried = moved_by(model, index)
         yield from ((index, child.placement) for child in carried)

@@ -1,6 +1,6 @@
-"""The closed forms the page shows: each entry as terms, which it can print (our MathML), evaluate (a tree) and copy.
+"""The closed forms that the page shows: each entry as terms that it can print (as MathML), evaluate (as a tree) and copy.
 
-A tree is data, never code: a number, or a list that begins with what it is, such as `["*", 0.5, ["cos", ["q", 1]]]`.
+A tree is data, never code: a number, or a list that begins with its kind, such as `["*", 0.5, ["cos", ["q", 1]]]`.
 """
 
 from __future__ import annotations
@@ -28,45 +28,45 @@ from qddot.symbolic.printing.printer import Printer, printer_for
 from qddot.symbolic.printing.tree import Call, Inverse, Node, Number, Power, Product, Sum, Symbol, Wave, size
 
 MANY = 12_000
-"""Terms of a quantity: with more of them it is not written out in the page."""
+"""Most terms of a quantity that the page writes out."""
 
 SHORT = 100
-"""Terms of an entry of the mass matrix that is written out even if the matrix is not."""
+"""Most terms of an entry of the mass matrix that is written out although the matrix is too long."""
 
 LONG = 60
-"""Terms of an entry: with more of them, code is left to `Form.python` and `Form.c`."""
+"""Most terms of an entry for which the page has Python and C; for longer ones there are `Form.python` and `Form.c`."""
 
 COPIED = 1000
-"""Terms of a joint force that can still be copied from the page."""
+"""Most terms of a joint force that can be copied from the page."""
 
 DEEPEST = 8
-"""Degrees of freedom one after the other: of longer chains the closed forms are not even computed."""
+"""Most degrees of freedom in series for which closed forms are computed."""
 
 WRITTEN_IN_LETTERS = 9
-"""Degrees of freedom of a robot whose equations are also there with letters for all numbers, as far as they are short."""
+"""Most degrees of freedom for which the page also has those equations with letters for all numbers that are short."""
 
 LETTERED = 3
 """Up to this many degrees of freedom the page also has the whole equations with letters for all numbers, and a derivation."""
 
 SOME = 1_000
-"""Terms of a quantity with letters for all numbers, of a larger arm: with more of them it is not written out in the page."""
+"""Most terms of a quantity with letters for all numbers that the page of a larger arm writes out."""
 
 WIDE = 20
-"""Letters of an entry: where there are more of them, it is shown at first with short names for what parameters make together."""
+"""An entry with more letters than this is first shown with short names for combinations of parameters."""
 
 QUANTITIES = ("mass_matrix", "coriolis_matrix", "coriolis_torque", "gravity_torque", "friction_torque", "spring_torque")
-"""What the lens shows, each in the notation's own letter."""
+"""The quantities that the lens shows, each with the letter of the notation."""
 
 
 def lens(
     model: Model, letters: Model | None = None, values: Mapping[str, float] | None = None, *, massless: bool = False
 ) -> dict[str, Any]:
-    """The closed forms in numbers, and in letters where the robot is small or has letters of its own.
+    """Return the closed forms with numbers, and also with letters if the robot is small or has symbols.
 
     Args:
-        letters: the same robot with symbols; None: numbers become the usual letters.
-        values: of the symbols, as `model` has them.
-        massless: there is nothing to show.
+        letters: the robot with its symbols; None: numbers become the usual letters.
+        values: of the symbols in `model`.
+        massless: True if there are no masses, and so nothing to show.
     """
     books = {name: notation(name) for name in NOTATIONS}
     if massless:
@@ -86,7 +86,7 @@ def lens(
 
 
 def longest_path(model: Model) -> int:
-    """Degrees of freedom between the root and the link that has most of them before it, but those of a shift in space."""
+    """Return the largest number of degrees of freedom between the root and a link, without translations of free joints."""
     before: dict[int, int] = {WORLD: 0}
     for body in model.bodies:
         before[body.index] = before[body.parent] + (3 if isinstance(body.joint, Free) else len(body.columns))
@@ -94,6 +94,7 @@ def longest_path(model: Model) -> int:
 
 
 def empty_variant(reason: str) -> dict[str, Any]:
+    """Return a variant without closed forms, with the reason why there are none."""
     quantities = {name: {"missing": reason} for name in QUANTITIES if name != "coriolis_matrix"}
     return {
         "name": "numbers",
@@ -108,7 +109,7 @@ def empty_variant(reason: str) -> dict[str, Any]:
 
 
 def notation(name: str) -> dict[str, str]:
-    """The letter of the joint variables, and of each quantity."""
+    """Return the letter of the joint variables, and of each quantity, in a notation."""
     book = NOTATIONS[name]
     return {"variable": GREEK.get(book.variable, book.variable), **{x: glyph(book.quantities[x]) for x in SHOWN}}
 
@@ -117,19 +118,21 @@ SHOWN = (*QUANTITIES, "inverse_dynamics")
 
 
 def glyph(letter: str) -> str:
-    """`tau_f` as `τ` and its subscript, with an underscore between."""
+    """Return a letter with Greek names as characters: `tau_f` becomes `τ_f`."""
     head, _, tail = letter.partition("_")
     return GREEK.get(head, head) + (f"_{tail}" if tail else "")
 
 
 def variant(name: str, equations: Equations, most: int, own: Mapping[str, float] | None = None) -> dict[str, Any]:
+    """Return all quantities of the equations; `most`: terms of a quantity that is written out; `own`: values of a robot's
+    symbols."""
     writer = EntryWriter(equations)
     forms: dict[str, Any] = {}
     for quantity in QUANTITIES:
         if quantity == "coriolis_matrix" and equations.nv > LETTERED + 1:
             continue
         forms[quantity] = quantity_data(writer, equations, quantity, most)
-    number = Letters(equations, {}, {}, math, float)  # of a link that is turned by 45 degrees, sqrt(2) is in it
+    number = Letters(equations, {}, {}, math, float)  # values may contain roots, such as sqrt(2) of a link turned by 45 degrees
     values = {name: number(equations.letter(name)) for name in equations.values}
     values |= {name: float(x) for name, x in (own or {}).items()}
     return {
@@ -145,7 +148,7 @@ def variant(name: str, equations: Equations, most: int, own: Mapping[str, float]
 
 
 def torque_copies(writer: EntryWriter, equations: Equations, forms: Mapping[str, Any]) -> list[dict[str, str]]:
-    """The joint forces to be copied, row by row; an empty one where it is too long for the page."""
+    """Return the texts of joint forces for copying, row by row; an empty one if it is too long for the page."""
     if any("missing" in x for x in forms.values()):
         return [{} for _ in range(equations.nv)]
     rows = []
@@ -156,7 +159,7 @@ def torque_copies(writer: EntryWriter, equations: Equations, forms: Mapping[str,
 
 
 def quantity_data(writer: EntryWriter, equations: Equations, quantity: str, most: int) -> dict[str, Any]:
-    """Its entries, or why there are none."""
+    """Return the entries of a quantity, or the reason why there are none."""
     asked = "'all'" if equations.values else ""
     try:
         if quantity.startswith("coriolis") and (count := sum(lengths_of(equations.mass_matrix))) > most:
@@ -177,7 +180,7 @@ def quantity_data(writer: EntryWriter, equations: Equations, quantity: str, most
 
 
 def lengths_of(form: Form) -> list[int]:
-    """Terms of each entry."""
+    """Return the number of terms of each entry."""
     return [len(getattr(x, "num", x)) for x in form.entries.flat]
 
 
@@ -193,7 +196,7 @@ class EntryWriter:
         self.short = Presentation(equations, Style(abbreviate=self.abbreviations)) if equations.parameters else None
 
     def entries(self, form: Form, chosen: Sequence[bool] | None = None) -> list[Any]:
-        """One for each entry, row by row; the number of an earlier one where they are equal, None for one that was not chosen."""
+        """Return one item per entry, row by row: the index of an earlier one if equal, None if it was not chosen."""
         seen: dict[Node, int] = {}
         found: list[Any] = []
         for k, x in enumerate(form.entries.flat):
@@ -210,7 +213,7 @@ class EntryWriter:
         return found
 
     def entry(self, form: Form, tree: Node) -> dict[str, Any]:
-        """Its terms and copies; where that is shorter, also with short names for what parameters make together."""
+        """Return the terms and copies of an entry; also with short names for combinations of parameters if that is shorter."""
         data: dict[str, Any] = {"terms": self.terms(tree)} | self.copies(form, tree)
         short = self.short.entry(form.entries.item()) if self.short else tree
         if size(short) < size(tree):
@@ -218,7 +221,7 @@ class EntryWriter:
         return data
 
     def names(self) -> dict[str, Any]:
-        """Definitions of the short names, each as an entry with its own `name` as MathML."""
+        """Return the definitions of the short names, each as an entry with its own `name` as MathML."""
         symbols = {name: Symbol(name, "constant") for name in self.abbreviations.definitions}
         return {
             name: {
@@ -230,23 +233,23 @@ class EntryWriter:
         }
 
     def terms(self, tree: Node) -> list[Any]:
-        """The terms of an entry: whether a minus stands before each, its MathML, and the tree that gives its value."""
+        """Return the terms of an entry: for each True if its sign is minus, its MathML, and the tree of its value."""
         terms = tree.terms if isinstance(tree, Sum) else (tree,)
         written = [self.mathml.signed(term) for term in terms]
         return [[minus, text, encoded(term, self.mathml)] for (minus, text), term in zip(written, terms)]
 
     def copies(self, form: Form, tree: Node) -> dict[str, str]:
-        """The entry as text in each language; without code where it is long."""
+        """Return the entry as text in each language; without code if it is long."""
         texts = {"latex": self.latex.expression(tree), "sympy": sympy_text(tree, self.mathml)}
         short = not isinstance(tree, Sum) or len(tree.terms) <= LONG
         return texts | ({"python": form.python(), "c": form.c()} if short else {})
 
 
 class PageMathml(MathmlPrinter):
-    """Joint variables can be told from other letters, so that the page can write them in another notation.
+    """A MathML printer that marks joint variables, so that the page can write them in another notation.
 
     Attributes:
-        waves: what sines and cosines that were written as `c23` stand for: MathML by MathML, and the tree that gives the value.
+        waves: for each sine or cosine written like `c23`, its full MathML and the tree of its value.
     """
 
     def __init__(self, equations: Equations, style: Style) -> None:
@@ -269,7 +272,7 @@ class PageMathml(MathmlPrinter):
 
 
 def encoded(node: Node, printer: Printer) -> Any:
-    """A tree as plain data."""
+    """Return a tree as plain data."""
     inner = lambda x: encoded(x, printer)  # noqa: E731
     match node:
         case Number(value):
@@ -293,7 +296,7 @@ def encoded(node: Node, printer: Printer) -> Any:
 
 
 def sympy_text(node: Node, printer: Printer) -> str:
-    """SymPy's own notation, exact: `Rational(49, 400)*cos(q2)`, with `q1, qd1, qdd1` for the joints."""
+    """Return a tree in SymPy's notation, exactly: `Rational(49, 400)*cos(q2)`, with `q1, qd1, qdd1` for the joints."""
     inner = lambda x: sympy_text(x, printer)  # noqa: E731
     match node:
         case Number(value):

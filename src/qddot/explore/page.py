@@ -1,4 +1,4 @@
-"""The page: one HTML file with everything in it, which allows itself its own scripts and nothing else."""
+"""The page: one self-contained HTML file, whose security policy permits its own scripts only."""
 
 from __future__ import annotations
 
@@ -32,23 +32,22 @@ if TYPE_CHECKING:
     from qddot.robot import Robot
 
 TIPS = 8
-"""Ends that can be chosen; a robot with more has them, and no further ones."""
+"""Most ends of a robot that the page offers to choose from."""
 
 PACKED = 50_000
-"""Characters of closed forms: with more of them they are compressed, which takes the browser a moment to undo."""
-
+"""Closed forms with more characters than this are compressed, which takes the browser a moment to undo."""
 
 SPEED = 1.5
-"""rad/s or m/s: of the first coordinate, where nothing else would move the robot."""
+"""rad/s or m/s: initial velocity of the first coordinate, if nothing else would move the robot."""
 
 BENT = 0.25
-"""Share of the way from zero to the middle of its limits that a leg is bent at the start."""
+"""Initial bend of legs, as a fraction of the way from zero to the middle of their limits."""
 
 STILL = 1e-6
-"""Share of the fastest frame's speed: a tip that is slower stands still."""
+"""A tip counts as immobile below this fraction of the fastest frame's speed."""
 
 ABOVE = 0.02
-"""m: between what may touch, at the start."""
+"""m: initial gap between shapes that may touch."""
 
 
 def page(
@@ -61,20 +60,21 @@ def page(
     contacts: Contacts | None = None,
     recording: Recording | None = None,
 ) -> str:
-    """The explorer of a robot as one HTML document.
+    """Return the explorer of a robot as one HTML document.
 
     Args:
-        letters: the same robot with its symbols open, for the equations; `values` are what the symbols stand for.
+        letters: the robot with its symbols, for the equations.
+        values: the values of these symbols.
         q: configuration (nq,) to start with; a bent one within the limits if None.
-        view: what to show first, as the address of a page says it after its `#`.
+        view: what to show first, in the form of the part behind the `#` of a page's address.
         contacts: what the robot may touch.
         recording: a motion to be played.
 
     Raises:
         NoAssetError: this installation lacks the page's script.
         UnboundSymbolError: the robot still holds symbols.
-        InputError: a q of another shape, a robot without joints, a view that makes no sense, contacts of another robot or of one
-            with closed loops.
+        InputError: a q of another shape, a robot without joints, an invalid view, contacts of another robot or of one with closed
+            loops.
     """
     bundle, style = asset("explorer.js").decode(), math_font_css() + asset("explorer.css").decode()
     if robot.symbols:
@@ -85,7 +85,7 @@ def page(
         raise InputError(f"{robot.name} has no joints: there is nothing to explore")
     view = checked(view, robot)
     if unknown := robot.model.kinematics_only:
-        robot = type(robot)(robot.model.copy(kinematics_only=""))  # whose masses are zeros
+        robot = type(robot)(robot.model.copy(kinematics_only=""))  # with zeros for the unknown masses
     model = robot.model
     start = bent(robot) if q is None else robot._evaluate.configuration("q", q)
     tips = moving(robot, start, ends(model))
@@ -172,7 +172,7 @@ TEMPLATE = """<!doctype html>
 
 
 def closed_forms(text: str) -> str:
-    """The script element that holds them: as they are, or packed where they are long."""
+    """Return the script element with the closed forms, compressed if they are long."""
     if len(text) < PACKED:
         escaped = text.replace("<", "\\u003c")
         return f'<script type="application/json" id="equations">{escaped}</script>'
@@ -181,7 +181,7 @@ def closed_forms(text: str) -> str:
 
 
 def plain_json(data: Any) -> str:
-    """Finite numbers only: what is not is an error here, and not a hole in the page."""
+    """Return data as JSON; a number that is not finite raises ValueError here instead of breaking the page."""
     return json.dumps(data, separators=(",", ":"), allow_nan=False, ensure_ascii=True)
 
 
@@ -190,12 +190,12 @@ def digest(text: str) -> str:
 
 
 def is_dead(robot: Robot, q: np.ndarray) -> bool:
-    """Released at rest, it would stay there."""
+    """True if the robot, released at rest, would stay at rest."""
     return not (robot.gravity_torque(q).any() or robot.spring_torque(q).any())
 
 
 def freedom(robot: Robot, q: np.ndarray) -> int:
-    """Degrees of freedom that closed loops leave."""
+    """Return the degrees of freedom that closed loops leave."""
     if not any(c.active for c in robot.model.constraints):
         return robot.nv
     return robot.nv - int(np.linalg.matrix_rank(robot.constraint_jacobian(q), tol=1e-9))
@@ -205,6 +205,7 @@ def freedom(robot: Robot, q: np.ndarray) -> int:
 
 
 def refuse_contacts(robot: Robot, contacts: Contacts, closed: bool) -> None:
+    """Refuse contacts of another robot, or of one with closed loops. Raises InputError."""
     if not hasattr(contacts, "spheres"):
         raise InputError(f"contacts={as_written(contacts)}: give a qddot.contact.Contacts of this robot, or None")
     if contacts.robot.model is not robot.model:
@@ -218,12 +219,12 @@ def is_floating(model: Model) -> bool:
 
 
 def on_its_feet(robot: Robot, q: np.ndarray) -> np.ndarray:
-    """A floating robot near its zeros, where legs carry it, and a little bent; others as they are."""
+    """Return a floating robot's start: near zero, where legs carry it, and a little bent; q itself for other robots."""
     return robot.neutral() + BENT * (q - robot.neutral()) if is_floating(robot.model) else q
 
 
 def lifted(contacts: Contacts, q: np.ndarray) -> np.ndarray:
-    """A start outside of what the robot may touch: a free base is moved along the normals of planes."""
+    """Return a start without penetration: a free base is moved along the normals of planes."""
     for c in contacts.robot.model.mechanism.coordinates:
         if c.single or not isinstance(c.parts[0], Free):
             continue
@@ -236,7 +237,7 @@ def lifted(contacts: Contacts, q: np.ndarray) -> np.ndarray:
 
 
 def contact_data(contacts: Contacts) -> dict[str, Any]:
-    """Radii and places of spheres, planes, pairs of spheres, and the coefficients."""
+    """Return radii and places of spheres, planes, pairs of spheres, and the coefficients as plain data."""
     model = contacts.robot.model
     places = []
     for x in contacts.spheres:
@@ -255,7 +256,7 @@ def contact_data(contacts: Contacts) -> dict[str, Any]:
 
 
 def ends(model: Model) -> list[str]:
-    """The frames at the ends of chains that move, the one that is meant by default first."""
+    """Return the frames at the ends of moving chains: the tip of a robot that has one, otherwise at most `TIPS` of them."""
     try:
         return [model.tip] if model.mechanism.frames[model.tip][0] != WORLD else []
     except InputError:
@@ -265,7 +266,7 @@ def ends(model: Model) -> list[str]:
 
 
 def moving(robot: Robot, q: np.ndarray, tips: list[str]) -> list[str]:
-    """The tips that closed loops let move; where they hold all of them, the frame that moves fastest."""
+    """Return the tips that can move in spite of closed loops; if none can, the frame that moves fastest."""
     if not tips or not any(c.active for c in robot.model.constraints):
         return tips
     A = robot.constraint_jacobian(q)
@@ -276,7 +277,7 @@ def moving(robot: Robot, q: np.ndarray, tips: list[str]) -> list[str]:
 
 
 def tip_data(model: Model, name: str) -> dict[str, Any]:
-    """Where the frame is, and what a point mass of 1 kg there adds to the inertial parameters of its link."""
+    """Return the place of a frame, and the inertial parameters that a point mass of 1 kg there adds to its link."""
     index, pose = model.mechanism.frames[name]
     links = [body.index for body in model.bodies if body.is_link]
     x, y, z = (float(v) for v in (model.bodies[index].link.inverse @ Transform(pose.R, pose.p)).p)

@@ -1,4 +1,4 @@
-"""Programs that the page computes over the robot's state, with gravity and inertial parameters as inputs, as JavaScript."""
+"""Programs that the page runs as JavaScript: functions of the robot's state, with gravity and inertial parameters as inputs."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from qddot.model.spatial import Transform, Vec
 
 
 def page_programs(model: Model, tips: Sequence[str]) -> dict[str, Program]:
-    """Every function the page calls, by name.
+    """Return all functions that the page calls, by name.
 
-    `poses` of all bodies (3 x 4 each), `dynamics`, the `jacobian0`, `jacobian1`, ... of the tips (world axes, at the frame), the
-    `rates` of q, and joint forces before and behind friction; `loops` where the description closes some.
+    `poses` of all bodies (3 x 4 each), `dynamics`, `jacobian0`, `jacobian1`, ... of the tips (world axes, at the frame), `rates` of
+    q, joint forces before and after friction, and `loops` if the description closes some.
     """
     programs = {"poses": poses(model), "dynamics": dynamics(model), "rates": rates(model)}
     programs |= {f"jacobian{k}": tip_jacobian(model, name) for k, name in enumerate(tips)}
@@ -34,18 +34,18 @@ def page_programs(model: Model, tips: Sequence[str]) -> dict[str, Program]:
 
 
 def functions(programs: Mapping[str, Program]) -> str:
-    """One JavaScript expression: an object of functions."""
+    """Return one JavaScript expression: an object of functions."""
     lines = [line for name, program in programs.items() for line in javascript_function(program, name)]
     return "(() => {\n" + "\n".join(x.lstrip() for x in lines if x) + f"\nreturn {{ {', '.join(programs)} }};\n}})()"
 
 
 def signatures(programs: Mapping[str, Program]) -> dict[str, list[int]]:
-    """How many numbers each function writes into each of its outputs."""
+    """Return the number of values that each function writes into each of its outputs."""
     return {name: [x.size for x in program.shown] for name, program in programs.items()}
 
 
 class Recording:
-    """A trace with named inputs; `lifted` is the model whose gravity and inertial parameters are inputs where they are named."""
+    """A trace with named inputs; `lifted` is the model, with gravity and inertial parameters as inputs if these are named."""
 
     def __init__(self, model: Model, names: Sequence[str]) -> None:
         mechanism, links = model.mechanism, sum(body.is_link for body in model.bodies)
@@ -62,7 +62,7 @@ class Recording:
 
 
 def poses(model: Model) -> Program:
-    """Each body's pose in the world: three rows of a 4 x 4 matrix."""
+    """Return the program of each body's pose in the world: three rows of a 4 x 4 matrix."""
     r = Recording(model, ("q",))
     found = world_poses(r.lifted, r.given["q"])
     rows = [matrix_rows(found[body.index]) for body in model.bodies]
@@ -74,7 +74,7 @@ def matrix_rows(T: Transform) -> list:
 
 
 def dynamics(model: Model) -> Program:
-    """The terms of the equation of motion but friction, energies, and the centre of mass."""
+    """Return the program of the terms of the equation of motion except friction, the energies, and the centre of mass."""
     r = Recording(model, ("q", "qd", "gravity", "parameters"))
     lifted, q, qd = r.lifted, r.given["q"], r.given["qd"]
     return r.program(
@@ -90,7 +90,7 @@ def dynamics(model: Model) -> Program:
 
 
 def rates(model: Model) -> Program:
-    """dq/dt."""
+    """Return the program of dq/dt."""
     r = Recording(model, ("q", "qd"))
     return r.program("rates", output("dq", coordinate_rates(r.lifted, r.given["q"], r.given["qd"]), 1))
 
@@ -102,7 +102,8 @@ def tip_jacobian(model: Model, frame: str) -> Program:
 
 
 def spheres(model: Model, places: Sequence[tuple[str, Sequence[float]]]) -> Program:
-    """Centres of spheres (frame, place in it), origins of their frames, and the Jacobians at these (world axes)."""
+    """Return the program of the centres of spheres (frame, place in it), origins of their frames, and the Jacobians at these (world
+    axes)."""
     r = Recording(model, ("q",))
     q = r.given["q"]
     poses = world_poses(r.lifted, q)
@@ -117,13 +118,13 @@ def spheres(model: Model, places: Sequence[tuple[str, Sequence[float]]]) -> Prog
 
 
 def delivered(model: Model) -> Program:
-    """Program of the joint forces less friction, `delivered_torque(qd, tau)`."""
+    """Return the program of the joint forces less friction, `delivered_torque(qd, tau)`."""
     r = Recording(model, ("qd", "tau"))
     return r.program("delivered_torque", output("load", delivered_torque(r.lifted, r.given["qd"], r.given["tau"]), 1))
 
 
 def demanded(model: Model) -> Program:
-    """The joint forces of which friction leaves the load."""
+    """Return the program of the joint forces that overcome friction and exert a load, `demanded_torque(qd, load)`."""
     r = Recording(model, ("qd", "load"))
     return r.program(
         "demanded_torque", output("tau", inverse_dynamics.demanded_torque(r.lifted, r.given["qd"], r.given["load"]), 1)

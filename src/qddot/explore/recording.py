@@ -1,4 +1,4 @@
-"""A motion that the page plays: simulated, or recorded with what was measured."""
+"""A motion that the page plays: simulated, or recorded with measured joint forces."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 SAMPLES = 1200
-"""What is kept of a long motion."""
+"""Most samples of a motion that the page contains."""
 
 DIGITS = 9
 
@@ -22,13 +22,13 @@ class Recording:
     qd: np.ndarray
     qdd: np.ndarray | None = None
     tau: np.ndarray | None = None
-    measured: np.ndarray | None = None  # joint forces that were measured, where `tau` are predicted; None without
-    external: np.ndarray | None = None  # joint forces from outside, of contacts and stops; None without
-    # forces of all pairs (samples, pairs, 3) along normal and tangents, N, as `ContactMotion` has them; None without
+    measured: np.ndarray | None = None  # measured joint forces, if `tau` are predicted ones
+    external: np.ndarray | None = None  # joint forces of contacts and stops, if any
+    # forces of all pairs (samples, pairs, 3) along normal and tangents, N, like `ContactMotion.force`, if any
     contact: np.ndarray | None = None
 
     def data(self) -> dict[str, Any]:
-        """Motion as plain data: samples at equal distances, and the last."""
+        """Return the motion as plain data: samples at equal distances, and the last one."""
         count = len(self.t)
         kept = np.unique(np.linspace(0, count - 1, min(count, SAMPLES)).round().astype(int))
         arrays = {name: getattr(self, name) for name in ("t", "q", "qd", "qdd", "tau", "measured", "external")}
@@ -39,5 +39,5 @@ class Recording:
 
 
 def rounded(x: np.ndarray) -> list:
-    """Numbers with as many digits as a picture needs."""
+    """Return numbers rounded to the digits that a picture needs."""
     return np.vectorize(lambda v: float(f"{v:.{DIGITS}g}"), otypes=[float])(x).tolist() if x.size else []

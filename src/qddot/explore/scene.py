@@ -1,4 +1,4 @@
-"""Scene that the page draws: bodies and their shapes, frames, joints and how far they go, from where one looks."""
+"""The scene that the page draws: bodies and their shapes, frames, joints and their ranges, and the view."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from qddot.pictures.view import FAR, extent, flat_view, gravity_of, plane_normal
 from qddot.pictures.visuals import looks
 
 FACES = 4000
-"""Triangles of one mesh file: fewer are seen, more cost without being seen."""
+"""Most triangles of one mesh file: fewer would show, and more would not improve the picture."""
 
 
 def scene(model: Model) -> dict[str, Any]:
-    """Bodies, frames, sliders and the view, as plain data."""
+    """Return bodies, frames, sliders and the view as plain data."""
     reach = extent(model)
     down, normal = gravity_of(model), plane_normal(model)
     if normal is not None and abs(down @ normal) > 1e-6 * np.linalg.norm(down):
-        normal = None  # it moves across gravity, and is seen from above at an angle
+        normal = None  # a robot that moves across gravity is seen from above at an angle
     right, up = flat_view(normal, down) if normal is not None else (None, upward(down))
     normal = None if right is None else np.cross(right, up)
     look = looks(model, FACES)
@@ -47,6 +47,7 @@ def scene(model: Model) -> dict[str, Any]:
 
 
 def body_data(body: Body, shapes: list[Shape]) -> dict[str, Any]:
+    """Return a body and its shapes as plain data."""
     inertia = body.inertia
     mass = float(inertia.m)
     return {
@@ -65,7 +66,7 @@ def body_data(body: Body, shapes: list[Shape]) -> dict[str, Any]:
 
 
 def packed(shape: Shape) -> dict[str, Any]:
-    """Shape as plain data, a mesh on a grid of 16 bits."""
+    """Return a shape as plain data, a mesh with 16-bit coordinates."""
     if shape["kind"] != "mesh":
         return shape
     points, faces = shape["points"], shape["faces"]
@@ -82,7 +83,7 @@ def packed(shape: Shape) -> dict[str, Any]:
 
 
 def text_of(numbers: np.ndarray) -> str:
-    """Whole numbers below 65536, two bytes each, in base64."""
+    """Return whole numbers below 65536 in base64, two bytes each."""
     return base64.b64encode(np.ascontiguousarray(numbers, dtype="<u2").tobytes()).decode()
 
 
@@ -90,9 +91,9 @@ def text_of(numbers: np.ndarray) -> str:
 
 
 def coordinates(model: Model, reach: float) -> list[dict[str, Any]]:
-    """One for each degree of freedom: where it stands in q and qd, its unit and range.
+    """Return one entry per degree of freedom: its places in q and qd, its unit and range.
 
-    A quaternion has three: `quaternion` is where it begins in q, `component` which part of the rotation vector they are.
+    A quaternion has three entries: `quaternion` is its place in q, `component` the index in the rotation vector.
     """
     found = []
     for c in model.mechanism.coordinates:
@@ -120,7 +121,7 @@ def coordinates(model: Model, reach: float) -> list[dict[str, Any]]:
 
 
 def with_short_names(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Each with its name less what all names begin and end with, up to a `_`, `/`, `-` or `.`."""
+    """Return the entries with short names: without the beginning and end that all names share, up to a `_`, `/`, `-` or `.`."""
     names = [x["name"] for x in found]
     cut = shared(names)
     names = [name[cut:] for name in names]
@@ -129,8 +130,8 @@ def with_short_names(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def shared(names: list[str]) -> int:
-    """Characters that all names begin with, up to a sign that parts words."""
-    first, last = min(names), max(names)  # all begin as these two do
+    """Return the length of the beginning that all names share, up to a separator of words."""
+    first, last = min(names), max(names)  # a beginning that these two share is shared by all
     alike = next((i for i, (a, b) in enumerate(zip(first, last)) if a != b), 0)
     return max(first[:alike].rfind(sign) for sign in "_/-.") + 1
 

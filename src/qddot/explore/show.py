@@ -1,4 +1,4 @@
-"""Where a page goes: into a file, a browser, or the notebook that asked for it."""
+"""Output of a page: into a file, a browser, or the notebook that called for it."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from qddot.errors import InputError
 from qddot.files import write_whole
 
 HEIGHT = 860
-"""px: of the page inside a notebook."""
+"""px: height of the page inside a notebook."""
 
 
 class Page:
-    """The explorer as a document that stands alone; in a notebook it shows itself.
+    """The explorer as a self-contained document; in a notebook it shows itself.
 
     Attributes:
         html: the whole document.
-        path: of the file that was written last, None before.
+        path: of the file that was written last, or None.
     """
 
     def __init__(self, html: str, name: str) -> None:
@@ -38,7 +38,7 @@ class Page:
         return path
 
     def open(self) -> Path:
-        """Show it in the browser, from a file in the folder for temporary ones; returns the file's path."""
+        """Show it in the browser, from a temporary file; return the path of the file."""
         folder = Path(tempfile.mkdtemp(prefix="qddot-"))
         path = self.save(folder / "explorer.html")
         if not webbrowser.open(path.as_uri()):
@@ -46,7 +46,7 @@ class Page:
         return path
 
     def _repr_html_(self) -> str:
-        """The page in a frame of its own."""
+        """Return the page in a frame of its own."""
         return framed(self.html, height=HEIGHT, allowed="allow-scripts")
 
     def __repr__(self) -> str:
@@ -54,7 +54,7 @@ class Page:
 
 
 def shown(page: Page, path: str | Path | None) -> Page:
-    """Save the page where a path is given; otherwise a notebook shows it itself, and elsewhere the browser opens."""
+    """Save the page if a path is given; otherwise open the browser, except in a notebook, which shows the page itself."""
     if path is not None:
         page.save(path)
     elif not in_notebook():

@@ -1,4 +1,4 @@
-"""How Python gets the robot of a page, and the page again: what "copy as Python" begins and ends with."""
+"""Python code that makes the robot of a page and opens the page again: the beginning and end of "copy as Python"."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ UNKNOWN = "robot = ...  # it was made or changed in Python, and no text can say 
 def script(
     model: Model, letters: Model | None = None, values: Mapping[str, float] | None = None, contacts: Contacts | None = None
 ) -> dict[str, str]:
-    """`begin` defines `robot`, `end` opens its page; its arguments go on with the view. `letters`, `values`: the robot with its
-    symbols, and what they stand for, where it has some; `contacts`: what it may touch."""
+    """Return two parts of code: `begin` defines `robot`, `end` opens its page, up to the argument `view`. `letters`, `values`: the
+    robot with its symbols, if any, and their values; `contacts`: what it may touch."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ModelWarning)  # which have been given when the robot was made
+        warnings.simplefilter("ignore", ModelWarning)  # they were given already when the robot was made
         begin = [source(model, letters)]
     given = ""
     if letters is not None:
@@ -40,8 +40,8 @@ def script(
 
 
 def source(model: Model, letters: Model | None = None) -> str:
-    """A line that defines `robot`, with its symbols where it has some, true for the file as it is now. It holds the file's name and
-    not its folder, which is nobody's business."""
+    """Return a line that defines `robot`, with its symbols if it has some, valid for the file as it is now. It contains the file's
+    name, but not its folder, which is private."""
     described = letters or model
     places = [x.place for x in (*described.links, *described.joints) if x.place is not None and x.place.file]
     if not places:
@@ -51,7 +51,7 @@ def source(model: Model, letters: Model | None = None) -> str:
     for how in options:
         try:
             read = load_model(file, **how)
-        except (QddotError, OSError, TypeError):  # gone, of a format without this option, or read with options nobody knows now
+        except (QddotError, OSError, TypeError):  # the file is gone, has no such option, or was read with options not known here
             continue
         if not alike(read, described):
             continue
@@ -62,11 +62,11 @@ def source(model: Model, letters: Model | None = None) -> str:
 
 
 def written(model: Model) -> str:
-    """The robot itself as TOML, where it was made or changed in Python; what is drawn of it does not go with it."""
+    """Return a line with the robot as TOML, for one that was made or changed in Python; shapes for drawing are not included."""
     try:
         text = to_toml(model)
         load_text(text, format="toml")
-    except QddotError:  # a joint that this form of the schema cannot say
+    except QddotError:  # the robot has a joint that the schema cannot express
         return UNKNOWN
     quoted = text.replace("\\", "\\\\").replace('"""', r"\"\"\"")
     return f'robot = qddot.load_string("""\n{quoted}""", format="toml")  # it was made or changed in Python'
@@ -78,7 +78,7 @@ def alike(a: Model, b: Model) -> bool:
 
 
 def name_of(file: Path) -> str:
-    """Argument for `qddot.load`: a name of the catalog, or else the file's."""
+    """Return the argument for `qddot.load`: a name of the catalog, or else the file's name."""
     if file.parent == catalog.BUNDLED:
         return file.stem
     names = {path: name for name, path in catalog.installed().items()}

@@ -1,4 +1,4 @@
-"""Descriptions of robots: one file a format. `load_model` picks the reader by the file's suffix, or by how a text begins."""
+"""Readers and writers of robot descriptions, one file per format. `load_model` selects the reader by suffix or content."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ TEXTS = ("toml", "json", "yaml")
 
 
 def load_model(source: str | PathLike[str] | IO[Any], *, format: str | None = None, **how: Any) -> Model:
-    """A robot from a file, from an open file, or by name from the catalog.
+    """Return a robot from a file, from an open file, or by name from the catalog.
 
     Args:
-        source: path of a .urdf, .xacro, .xml (URDF or MJCF), .toml, .json, .yaml or .yml file, one of `catalog_names()`, or what
-            has a method `read`.
-        format: of an open file, one of `qddot.formats.source.FORMATS`; None: by its name or by how it begins.
+        source: path of a .urdf, .xacro, .xml (URDF or MJCF), .toml, .json, .yaml or .yml file, one of `catalog_names()`, or an
+            object with a method `read`.
+        format: format of an open file, one of `qddot.formats.source.FORMATS`; None: by its name or its content.
         how: see `read_model`.
 
     Raises:
@@ -43,12 +43,12 @@ def load_model(source: str | PathLike[str] | IO[Any], *, format: str | None = No
 
 
 def load_text(text: str | bytes, *, format: str | None = None, **how: Any) -> Model:
-    """A robot from the text of a description; see `load_model`."""
+    """Return a robot from the text of a description; see `load_model`."""
     return read_model(from_text(text, format), **how)
 
 
 def symbol_values(source: str | PathLike[str]) -> dict[str, float]:
-    """The numbers that a description in our own text format gives for its symbols; none of any other."""
+    """Return the numbers that a description in our own text format gives for its symbols; other formats have none."""
     description = from_file(source)
     if description.kind not in TEXTS:
         return {}
@@ -67,23 +67,23 @@ def read_model(
     arguments: Mapping[str, object] | None = None,
     packages: Mapping[str, str | PathLike[str]] | None = None,
 ) -> Model:
-    """The robot in a description.
+    """Return the robot in a description.
 
     Args:
         strict: refuse what is otherwise kept with a `ModelWarning` (see `qddot.load`).
         floating: let the root move freely: adds a link `world` and a free joint `floating_base`, whose coordinates come first
             (`world_2` and the like where a name is taken).
         gravity: acceleration (3,) in the root's axes, m/s^2, instead of the file's.
-        symbolic: leave the symbols open for which the file gives values (our own text format only).
+        symbolic: keep the symbols for which the file gives values (our own text format only).
         arguments: values of a xacro file's `<xacro:arg>`s, and of the environment variables it asks for.
-        packages: folders of packages whose files the description may open, where they do not lie above or beside it.
+        packages: folders of packages whose files the description may open, besides those above or beside it.
     """
     if gravity is not None:
         gravity = _gravity(gravity)
     if arguments and source.kind != "xacro":
         raise InputError(f"arguments are for xacro files, and {source.name} is none")
     with warnings.catch_warnings():
-        if source.path and source.path.parent == BUNDLED:  # published numbers no real body has are explained in the file itself
+        if source.path and source.path.parent == BUNDLED:  # these files explain published numbers that no real body has
             warnings.simplefilter("ignore", ModelWarning)
         model = _read(source, strict, gravity, symbolic, arguments, packages)
     return model.with_floating_base() if floating else model

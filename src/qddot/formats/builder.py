@@ -1,4 +1,4 @@
-"""A robot put together body by body, in Python.
+"""Construction of a robot in Python, body by body.
 
 from qddot.formats.builder import Builder
 
@@ -31,12 +31,12 @@ AXES |= {f"-{name}": (-x, -y, -z) for name, (x, y, z) in AXES.items()}
 
 
 class Builder:
-    """Collects bodies and frames, in any order; `build` checks that they form one tree.
+    """Collector of bodies and frames, in any order; `build` checks that they form one tree.
 
     Args:
-        name: of the robot.
-        base: name of the link that stands still.
-        base_inertia: of that link; matters only if the base is made to float.
+        name: name of the robot.
+        base: name of the fixed link.
+        base_inertia: inertia of that link; matters only if the base is made to float.
         gravity: acceleration (3,) in base axes, m/s^2.
 
     >>> builder = qddot.Builder("pendulum").body("rod", joint="revolute", axis="y", mass=1.0, com=(0.5, 0, 0))
@@ -78,17 +78,17 @@ class Builder:
         """Add a body and the joint that moves it; returns the builder.
 
         Args:
-            name: of the link.
+            name: name of the link.
             parent: the link it moves on, added before or after; the base by default.
             joint: kind of joint, one of `qddot.model.joints.KINDS`.
             joint_name: `<name>_joint` by default.
-            axis: of the joint, a vector (3,) or `"x"`, `"-x"`, ...; in the axes that `rpy` gives.
-            xyz, rpy: where the joint stands in the parent's frame, m and rad (roll, pitch, yaw about fixed axes).
-            pitch: of a helical joint, m/rad.
-            inertia: of the link; or give `mass` (kg), `com` (3,) in m and `tensor` about it in kg m^2.
+            axis: axis of the joint, a vector (3,) or `"x"`, `"-x"`, ...; in the axes that `rpy` gives.
+            xyz, rpy: pose of the joint in the parent's frame, m and rad (roll, pitch, yaw about fixed axes).
+            pitch: pitch of a helical joint, m/rad.
+            inertia: inertia of the link; or give `mass` (kg), `com` (3,) in m and `tensor` about it in kg m^2.
             limits: `Limits`, or (lower, upper) in rad or m.
             mimic: `Mimic`, or the name of the joint to follow, or (joint, multiplier, offset).
-            place, inertia_place: where the body and its inertia stand in a file, for messages.
+            place, inertia_place: places of the body and of its inertia in a file, for messages.
 
         Raises:
             ModelValueError: a number that is not finite, an axis without direction, both `inertia` and `mass`, a wrong type.
@@ -138,18 +138,18 @@ class Builder:
     ) -> Builder:
         """Add a flexible beam along x that bends about one axis, as rigid segments on springs; returns the builder.
 
-        Each segment of length l = length / segments gives in its middle, by a hinge `<name><k>_joint` with a spring EI / l. So half
-        a segment, `<name>`, is fixed to the parent, and half a segment is at the free end, where the frame `<name>_tip` stands.
-        Slow vibrations are those of Euler and Bernoulli, with an error that falls with the square of the number of segments.
+        Each segment of length l = length / segments bends in its middle, in a hinge `<name><k>_joint` with a spring EI / l. So half
+        a segment, `<name>`, is fixed to the parent, and half a segment is at the free end, where the frame `<name>_tip` is.
+        Low modes are those of Euler and Bernoulli, with an error that falls with the square of the number of segments.
 
         Args:
             parent: the link it is clamped to; the base by default.
             length: m.
             EI: flexural rigidity, N m^2.
             mass_per_length: kg/m.
-            segments: at least 1; how many joints it has.
-            axis: about which it bends, `"y"` or `"z"`.
-            xyz, rpy: where it begins in the parent's frame, as of a body.
+            segments: number of segments and of joints, at least 1.
+            axis: axis about which it bends, `"y"` or `"z"`.
+            xyz, rpy: pose of its beginning in the parent's frame, as for a body.
 
         Raises:
             ModelValueError: a number that is not positive, or an axis along the beam.
@@ -188,7 +188,7 @@ class Builder:
         rpy: Sequence[Scalar] = (0.0, 0.0, 0.0),
         place: Place | None = None,
     ) -> Builder:
-        """Name a pose on a link: a tool, a sensor; returns the builder.
+        """Give a pose on a link a name, as for a tool or a sensor; returns the builder.
 
         >>> hand = qddot.Builder("arm").body("rod", mass=1).frame("tip", "rod", xyz=(0.5, 0, 0))
         >>> hand.robot().tip
@@ -198,7 +198,7 @@ class Builder:
         return self
 
     def add(self, frame: Frame) -> Builder:
-        """Add a frame that is already one.
+        """Add an existing `Frame`; returns the builder.
 
         >>> pose = qddot.load("panda").model.frames[0]  # a frame of another robot, on a link of the same name
         >>> qddot.Builder("arm").body(pose.link, mass=1).add(pose).robot().frame_names
@@ -208,7 +208,7 @@ class Builder:
         return self
 
     def build(self, *, strict: bool = False) -> Model:
-        """The robot.
+        """Return the model.
 
         Raises:
             ModelStructureError: bodies that do not form one tree, a name given twice.
@@ -222,13 +222,13 @@ class Builder:
 
 
 def pose(subject: Subject, xyz: object, rpy: object) -> Transform:
-    """A pose from a position (m) and roll, pitch, yaw (rad)."""
+    """Return a pose from a position (m) and roll, pitch, yaw (rad)."""
     angles = subject.angles("rpy", subject.vector("rpy", rpy))
     return Transform(from_rpy(*angles), Vec(*subject.vector("xyz", xyz)))
 
 
 def rod(length: Scalar, mass_per_length: Scalar) -> Inertia:
-    """A thin one along x, from the origin on."""
+    """Return the inertia of a thin rod along x that begins at the origin."""
     return Inertia.rod(mass_per_length * length, length, "x").shifted((length / 2, 0.0, 0.0))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from qddot.errors import ModelValueError, near_matches
+from qddot.errors import near_matches
 from qddot.formats.serial import Matrix, Parts, check_lists, serial_joint, serial_model
 from qddot.formats.subject import Subject
 from qddot.model.check import warn
@@ -60,20 +60,20 @@ def dh_model(
     strict: bool = False,
     places: Sequence[Place | None] | None = None,
 ) -> Model:
-    """A serial arm from its Denavit-Hartenberg table.
+    """Return a serial arm from its Denavit-Hartenberg table.
 
     Args:
         rows: `(a, alpha, d, theta)`, or a mapping with these keys and `type` (`"revolute"` or `"prismatic"`, short `"R"`, `"P"`);
-            what a mapping leaves out is zero. A text is read as in a file: `"pi/2"` is a number, `"l1/2"` holds a symbol.
+            a missing key is zero. A text is read as in a file: `"pi/2"` is a number, `"l1/2"` has a symbol.
         convention: `"standard"`: link frame i is `Rz(theta) Tz(d) Tx(a) Rx(alpha)` from frame i-1, at the far end of its link;
             `"modified"` (Craig): `Rx(alpha) Tx(a) Rz(theta) Tz(d)`, at the near end. None: standard, with a warning.
-        inertias: of each link in its DH frame.
-        limits: of each joint: `Limits`, or (lower, upper) in rad or m.
-        mimics: of each joint: `Mimic`, or the name of the joint to follow, or (joint, multiplier, offset).
+        inertias: inertia of each link in its DH frame.
+        limits: for each joint `Limits`, or (lower, upper) in rad or m.
+        mimics: for each joint `Mimic`, or the name of the joint to follow, or (joint, multiplier, offset).
         tool: 4 x 4 pose of a frame named `tool` in the last link's frame.
-        base: name of the link that stands still; or the 4 x 4 pose, in that link's frame, of the frame in which the table begins.
-        base_inertia: of the link that stands still, in its frame; matters only if the base is made to float.
-        places: where the inertias stand in a file, for messages.
+        base: name of the fixed link; or the 4 x 4 pose, in that link's frame, of the frame in which the table begins.
+        base_inertia: inertia of the fixed link, in its frame; matters only if the base is made to float.
+        places: places of the inertias in a file, for messages.
 
     Raises:
         ModelValueError: a number that is not finite, an unknown convention or joint type, a row of the wrong length, a wrong type.
@@ -90,13 +90,7 @@ def dh_model(
         warn("no convention is given: the table is read as standard DH", element="dh", fix=CONVENTION_FIX)
         convention = "standard"
     if not isinstance(convention, str) or convention not in CONVENTIONS:
-        raise ModelValueError(
-            "unknown convention",
-            element="dh",
-            attribute="convention",
-            text=str(convention),
-            fix=near_matches(str(convention), CONVENTIONS),
-        )
+        raise Subject("dh").error("unknown convention", "convention", convention, near_matches(str(convention), CONVENTIONS))
     check_lists(rows=rows, frames=frames)
     steps = [_dh_step(_dh_row(row, Subject(f"dh row {i}")), Subject(f"dh row {i}"), convention) for i, row in enumerate(rows, 1)]
     parts = Parts(inertias, drives, limits, mimics, link_names, joint_names, places)
@@ -124,7 +118,7 @@ def _dh_row(row: Any, subject: Subject) -> DHRow:
 
 
 def _dh_step(row: DHRow, subject: Subject, convention: str) -> Joint:
-    """Rotation and translation about one axis commute, so both joint types share one pair of constant poses."""
+    """Return the joint of one row. Rotation and translation about one axis commute, so both joint types have the same poses."""
     subject = subject.at(row.place)
     a, alpha, d, theta = (subject.number(key, getattr(row, key)) for key in ("a", "alpha", "d", "theta"))
     for key, angle in (("alpha", alpha), ("theta", theta)):

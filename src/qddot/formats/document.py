@@ -1,4 +1,4 @@
-"""A TOML, JSON or YAML file as one tree of values that know their place."""
+"""TOML, JSON and YAML files as trees of values with their places."""
 
 from __future__ import annotations
 
@@ -21,48 +21,40 @@ from qddot.place import Place, TablePlace
 
 MAX_VALUES = 1_000_000
 PLAIN_TAGS = {f"tag:yaml.org,2002:{name}" for name in ("map", "seq", "str", "int", "float", "bool", "null")}
-PLAIN_WORDS = {
-    "": None,
-    "~": None,
-    "null": None,
-    "true": True,
-    "false": False,
-    ".nan": math.nan,
-    ".inf": math.inf,
-    "-.inf": -math.inf,
-}
+PLAIN_WORDS = {"": None, "~": None, "null": None, "true": True, "false": False}
+PLAIN_WORDS |= {".nan": math.nan, ".inf": math.inf, "-.inf": -math.inf}
 
 
 @dataclass(frozen=True)
 class Node:
-    """A value: a dict or list of nodes, a text, a number, a bool or None; with its place, and as written (scalars)."""
+    """A value: a dict or list of nodes, a text, a number, a bool or None; with its place, and for scalars its text in the file."""
 
     value: Any
     place: Place
     text: str = ""
-    size: int = 1  # how many values it holds, aliases followed
+    size: int = 1  # number of values in it, aliases expanded
 
     @property
     def shown(self) -> str:
-        """Short text of a value, for an error message."""
+        """The value as a short text, for an error message."""
         if isinstance(self.value, dict):
             return "{" + ", ".join(f"{key}: ..." for key in self.value) + "}"
         return "[" + ", ".join(node.shown for node in self.value) + "]" if isinstance(self.value, list) else self.text
 
 
 def table(value: dict[str, Node], place: Place, size: int = 1) -> Node:
-    """A node whose place knows those of its keys."""
+    """Return a node for a table; its place includes those of its keys."""
     return Node(value, TablePlace(*place, {key: node.place for key, node in value.items()}), size=size)
 
 
 def parse_document(data: bytes, file: str, kind: str, tags: Collection[str] = ()) -> Node:
-    """The tree in the content of a file.
+    """Return the tree of values in a file.
 
     Args:
-        data: in UTF-8.
+        data: the file's content, in UTF-8.
         file: its name in messages.
         kind: `"toml"`, `"json"` or `"yaml"`.
-        tags: those that YAML may have beside the plain ones; they change no value here.
+        tags: YAML tags that are allowed besides the plain ones; they change no value here.
 
     Raises:
         ModelSyntaxError: not UTF-8, not well-formed, a key given twice, a YAML tag.
@@ -119,7 +111,7 @@ def _read_toml(text: str, file: str) -> Node:
 
 
 def _quoted(text: str, line: int, column: int | None) -> str:
-    """The fix where a word or an expression stands at a place of TOML without quotes; empty where something else does."""
+    """Return the fix for a word or an expression without quotes at a place in TOML; empty for any other text there."""
     written = text.split("\n")[line - 1]
     found = [x for x in re.finditer(r"(?<=[=\[,])\s*([^\s=\[\]{},\"'#][^=\[\]{},\"'#]*)", written) if x.end() >= (column or 0)]
     word = found[0][1].strip() if found and found[0].start(1) < (column or 0) else ""
@@ -129,7 +121,7 @@ def _quoted(text: str, line: int, column: int | None) -> str:
 
 
 def refuse_long_keys(text: str, file: str) -> None:
-    """Each part of a dotted key is a table in a table, which the parser makes before anybody can count them."""
+    """Refuse dotted keys with too many parts: the parser makes a table of each before they can be counted."""
     for number, line in enumerate(text.split("\n"), 1):
         if line.count(".") > MAX_DEPTH:
             words = re.split(r"[,=\[\]{}]", line.replace(" ", "").replace("\t", ""))
@@ -138,6 +130,7 @@ def refuse_long_keys(text: str, file: str) -> None:
 
 
 def _joined(value: Any, spot: Spot, text: str, file: str) -> Node:
+    """Return values as nodes with their places."""
     lines = [0, *(m.end() for m in re.finditer("\n", text))]
 
     def join(value: Any, spot: Spot) -> Node:
@@ -182,7 +175,7 @@ class _Yaml:
         self.anchors: dict[str, Node | None] = {}
 
     def document(self, events: Iterator[yaml.Event]) -> Node:
-        """The one document, without recursion: `stack` holds the collections that are still open."""
+        """Return the only document of a stream, without recursion: `stack` holds the collections that are still open."""
         stack: list[tuple[yaml.Event, list[Node]]] = []
         done: list[Node] = []
         for event in events:
@@ -209,7 +202,7 @@ class _Yaml:
             raise ModelLimitError(f"nesting depth is over the limit of {MAX_DEPTH}", place=self.place(event))
         self.check_tag(event)
         if event.anchor:
-            self.anchors[event.anchor] = None  # not complete yet
+            self.anchors[event.anchor] = None  # not closed yet
 
     def close(self, start: Any, items: list[Node]) -> Node:
         value = self.mapping(items) if isinstance(start, yaml.MappingStartEvent) else items
@@ -258,16 +251,12 @@ class _Yaml:
 
     def check_tag(self, event: Any) -> None:
         if event.tag not in self.tags:
-            raise ModelSyntaxError(
-                "YAML tags are not read: a description holds plain values",
-                place=self.place(event),
-                text=event.tag,
-                fix="remove the tag",
-            )
+            rule = "YAML tags are not read: a description holds plain values"
+            raise ModelSyntaxError(rule, place=self.place(event), text=event.tag, fix="remove the tag")
 
 
 def _plain(text: str) -> Any:
-    """An unquoted YAML scalar: YAML 1.2's core rules, so that `1e-3` is a number and `no` a word."""
+    """Return the value of an unquoted YAML scalar by the core rules of YAML 1.2: `1e-3` is a number and `no` a word."""
     if text.lower() in PLAIN_WORDS:
         return PLAIN_WORDS[text.lower()]
     return float(text) if re.fullmatch(f"[-+]?{NUMBER}", text) else text

@@ -1,4 +1,4 @@
-"""Arithmetic as a student writes it in a file: `pi/2`, `m1*l1**2/12`. A small grammar of our own; nothing is ever executed.
+"""Arithmetic in the texts of a file: `pi/2`, `m1*l1**2/12`. A small grammar of our own; nothing is ever executed.
 
 sum     = product (("+" | "-") product)*
 product = sign (("*" | "/") sign)*
@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import NamedTuple
 
 from qddot.errors import ModelLimitError, near_matches
 from qddot.formats.reach import Reach
@@ -31,16 +32,16 @@ NOT_NAMES = ("nan", "inf", "infinity")
 
 
 class Scope:
-    """Meaning of names: the values a file gives to symbols; every other name is a real SymPy symbol.
+    """Values of names: those that a file gives to symbols; every other name is a real SymPy symbol.
 
     Args:
-        values: of symbols, as numbers.
-        symbols: the names allowed besides; None allows any.
-        functions: those known, some of `EVERY_FUNCTION`; every other name is a symbol.
-        reach: where names of files lead.
+        values: numbers for symbols.
+        symbols: other names that are allowed; None allows any.
+        functions: known functions, some of `EVERY_FUNCTION`; every other name is a symbol.
+        reach: files that the description may open.
 
     Attributes:
-        places: where each symbol without a value was first found, for messages.
+        places: place at which each symbol without a value was first found, for messages.
     """
 
     def __init__(
@@ -55,8 +56,8 @@ class Scope:
         self.places: dict[str, Place] = {}
 
     def evaluate(self, text: str) -> Scalar:
-        """A float, or an exact SymPy expression where the text holds symbols. Raises ValueError: not an expression of this grammar,
-        an unknown name, or a value that is not finite; ModelLimitError: powers of powers, which would be huge written out."""
+        """Return a float, or an exact SymPy expression if the text has symbols. Raises ValueError: not an expression of this
+        grammar, an unknown name, or a value that is not finite; ModelLimitError: powers of powers, which are huge when expanded."""
         tokens = _tokens(text)
         names = _names(tokens, self.functions)
         free = {name for name in names if name not in self.values}
@@ -78,12 +79,13 @@ class Scope:
 
 
 def names_in(text: str) -> set[str]:
-    """The symbols an expression uses. Raises ValueError: not made of numbers, names and signs."""
+    """Return the symbols in an expression. Raises ValueError: not made of numbers, names and signs."""
     return _names(_tokens(text))
 
 
 def _finite(value: Scalar) -> Scalar:
-    """The SymPy expression itself, unless it divides by zero, is complex or of a degree that would be huge written out."""
+    """Return the SymPy expression. Raises OverflowError: it divides by zero or is complex; ModelLimitError: its degree is so high
+    that it would be huge when expanded."""
     import sympy
 
     if value.has(sympy.I, sympy.zoo, sympy.oo, sympy.nan):
@@ -94,7 +96,7 @@ def _finite(value: Scalar) -> Scalar:
 
 
 def _degree(value: Scalar) -> float:
-    """Return the degree of a SymPy expression in its symbols, functions taken as symbols of their argument's degree."""
+    """Return the degree of a SymPy expression in its symbols; that of a function is the degree of its argument."""
     inner = [_degree(x) for x in value.args]
     if value.is_Pow:
         return inner[0] * abs(float(value.exp)) if value.exp.is_number else math.inf
@@ -123,11 +125,13 @@ def _tokens(text: str) -> list[tuple[str, str]]:
     return tokens
 
 
-class _Arithmetic:
-    """Leaves and functions of an expression, over floats or over exact SymPy numbers."""
+class _Arithmetic(NamedTuple):
+    """Numbers, names and functions of an expression, as floats or as exact SymPy expressions."""
 
-    def __init__(self, number: Callable, names: Mapping[str, Scalar], functions: Mapping[str, Callable], power: Callable) -> None:
-        self.number, self.names, self.functions, self.power = number, names, functions, power
+    number: Callable
+    names: Mapping[str, Scalar]
+    functions: Mapping[str, Callable]
+    power: Callable
 
 
 def _floats(values: Mapping[str, float], functions: Sequence[str]) -> _Arithmetic:
@@ -157,10 +161,8 @@ def _exact(free: Collection[str], values: Mapping[str, float], functions: Sequen
             return sympy.Float(float(base) ** float(exponent))
         return base**exponent
 
-    names = {name: sympy.Symbol(name, real=True) for name in free} | {
-        "pi": sympy.pi,
-        **{k: sympy.Float(v) for k, v in values.items()},
-    }
+    symbols = {name: sympy.Symbol(name, real=True) for name in free}
+    names = {**symbols, "pi": sympy.pi, **{name: sympy.Float(x) for name, x in values.items()}}
     called = {name: sympy.Abs if name == "abs" else getattr(sympy, name) for name in functions}
     return _Arithmetic(number, names, called, power)
 
@@ -176,7 +178,7 @@ class _Parser:
         return value
 
     def taken(self, *signs: str) -> str:
-        """The next token, if it is one of these signs."""
+        """Consume and return the next token if it is one of these signs, else return an empty text."""
         if self.at < len(self.tokens) and self.tokens[self.at] in [("sign", sign) for sign in signs]:
             self.at += 1
             return self.tokens[self.at - 1][1]

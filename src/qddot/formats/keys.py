@@ -1,4 +1,4 @@
-"""The keys of one table in a file, taken by type; every refusal names the table, the key, the text and its place."""
+"""Typed access to the keys of one table in a file; every error names the table, the key, the text and its place."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ ELSEWHERE = {
     **dict.fromkeys(("joint", "joint_type", "kind"), TYPE),
     **dict.fromkeys(("effort", "velocity", "lower", "upper"), "limits = {lower = ..., upper = ..., velocity = ..., effort = ...}"),
 }
-"""Where keys belong that people write beside others."""
+"""Key that is often written in the wrong table -> what to write instead."""
 
 
 class Keys:
-    """A table `{key: value}` that may hold the `known` keys and no others.
+    """A table `{key: value}` that may have the `known` keys and no others.
 
     Raises:
         ModelValueError: not a table, or a key that is not known.
@@ -50,7 +50,7 @@ class Keys:
             raise together(unknown)
 
     def unknown(self, key: str, value: Node, known: Collection[str]) -> ModelValueError:
-        """A key that has no meaning here: what was meant, or where it belongs."""
+        """Return the error for an unknown key, with a similar known key, or the table it belongs to."""
         belongs = ELSEWHERE.get(key) or next((ELSEWHERE[x] for x in difflib.get_close_matches(key, ELSEWHERE, 1, 0.85)), "")
         if belongs == TYPE and value.value in KINDS:
             belongs = f'type = "{value.value}"'
@@ -64,12 +64,12 @@ class Keys:
         return Subject(self.element, (node or self.node).place)
 
     def error(self, rule: str, key: str, fix: str = "") -> ModelValueError:
-        """About the value of a key, or about its absence."""
+        """Return an error about the value of a key, or about its absence."""
         node = self.node.value.get(key)
         return self.subject(node).error(rule, key, node and node.shown, fix)
 
     def made(self, make: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
-        """Call `make`; an error that it raises is told at the key it names, as that is written in the file."""
+        """Call `make`; an error that it raises is raised again with the place and the text of the key that it names."""
         try:
             return make(*arguments, **named)
         except ModelError as error:
@@ -119,7 +119,7 @@ class Keys:
         return self.get(key).value
 
     def items(self, key: str) -> list[Node]:
-        """The nodes of a list; none if the key is absent."""
+        """Return the nodes of a list; none if the key is absent."""
         if key not in self:
             return []
         if not isinstance(self.get(key).value, list):
@@ -127,7 +127,7 @@ class Keys:
         return self.get(key).value
 
     def texts(self, key: str) -> list[str]:
-        """A list of texts."""
+        """Return a list of texts."""
         self.get(key)
         found = self.items(key)
         for node in found:
@@ -136,7 +136,7 @@ class Keys:
         return [node.value for node in found]
 
     def pose(self, key: str) -> Transform | None:
-        """A pose: 4 x 4, or a table of xyz and rpy; None if the key is absent."""
+        """Return a pose from 4 x 4 numbers, or a table of xyz and rpy; None if the key is absent."""
         if key not in self:
             return None
         node = self.get(key)
@@ -145,14 +145,14 @@ class Keys:
         return self.subject(node).pose(key, self.array(node, key))
 
     def placement(self) -> Transform:
-        """The pose given by `xyz` (m) and `rpy` (rad) or `rpy_deg`."""
+        """Return the pose given by `xyz` (m) and `rpy` (rad) or `rpy_deg`."""
         return Transform(self.rotation(), Vec(*self.vector("xyz", ORIGIN)))
 
     def rotation(self) -> Mat:
         return from_rpy(*self.subject(self.node.value.get("rpy")).angles("rpy", self.rpy()))
 
     def rpy(self) -> tuple[Scalar, ...]:
-        """Roll, pitch and yaw, rad."""
+        """Return roll, pitch and yaw, rad."""
         if "rpy_deg" not in self:
             return self.vector("rpy", ORIGIN)
         if "rpy" in self:
@@ -162,7 +162,7 @@ class Keys:
     # nodes to numbers ---------------------------------------------------------------------------------------------------------
 
     def scalar(self, node: Node, attribute: str) -> Scalar:
-        """A number, or the value of an expression."""
+        """Return a number, or the value of an expression."""
         subject = self.subject(node)
         if isinstance(node.value, str):
             try:
@@ -183,14 +183,14 @@ class Keys:
         return node.value
 
     def array(self, node: Node, attribute: str) -> Any:
-        """Nested lists of numbers."""
+        """Return a number, or nested lists of numbers."""
         if not isinstance(node.value, list):
             return self.scalar(node, attribute)
         return [self.array(item, f"{attribute}[{i}]") for i, item in enumerate(node.value)]
 
 
 def _radians(degrees: Scalar) -> Scalar:
-    """Return an angle in degrees as radians, less its full turns."""
+    """Return an angle in degrees as radians, without full turns."""
     if not is_symbolic(degrees):
         return math.radians(math.remainder(degrees, 360.0) if abs(degrees) > 360 else degrees)
     import sympy

@@ -1,4 +1,4 @@
-"""Losses of a conversion: what a format cannot hold of a robot."""
+"""Losses of a conversion: parts of a robot that a format cannot express."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from qddot.model.spatial import Transform
 
 
 def losses(model: Model, is_urdf: bool) -> Iterator[str]:
-    """Sentences about what a file is without, or has only for qddot; warnings of the writers are not repeated."""
+    """Yield a sentence for each part that is not written, or that only qddot reads; the writers' own warnings are not repeated."""
     if shapes := sum(max(link.shapes, len(link.visuals)) for link in model.links):
         yield f"{shapes} shapes and meshes, to be drawn or for collisions, are not written"
     if split := [joint.child for joint in model.joints if joint.kind != "fixed" and joint.tip != Transform()]:
@@ -21,7 +21,7 @@ def losses(model: Model, is_urdf: bool) -> Iterator[str]:
 
 
 def only_ours(model: Model) -> Iterator[str]:
-    """Sentences on what a URDF holds in elements that only qddot reads."""
+    """Yield a sentence for each part that a URDF holds in elements that only qddot reads."""
     if model.gravity != GRAVITY:
         yield "gravity stands in <qddot_gravity>, which only qddot reads"
     if driven := [joint.name for joint in model.joints if joint.drive and is_more(joint.drive)]:
@@ -33,10 +33,10 @@ def only_ours(model: Model) -> Iterator[str]:
 
 
 def is_more(drive: Drive) -> bool:
-    """More than URDF's damping and friction."""
+    """Return True if a drive has more than URDF's damping and friction."""
     return drive != Drive(viscous=drive.viscous, coulomb=drive.coulomb) or not is_one(drive.viscous) or not is_one(drive.coulomb)
 
 
 def is_one(x: object) -> bool:
-    """Whether a constant is the same in both directions."""
+    """Return True if a constant is the same in both directions."""
     return not isinstance(x, tuple) or x[0] == x[1]

@@ -1,6 +1,6 @@
-"""Which meshes does a description name? The dynamics do not need them, so a strange name is no reason to refuse a robot.
+"""Check of the mesh names in a description. Dynamics does not need meshes, so a strange name only gives a warning.
 
-Nothing is opened here. What does open a mesh does so through `Reach.mesh`.
+Nothing is opened here; meshes are opened through `Reach.mesh`.
 """
 
 from __future__ import annotations
@@ -17,35 +17,36 @@ from qddot.formats.xml_tree import Element
 from qddot.model.check import warn
 
 DRIVE = re.compile(r"[A-Za-z]:")
-MAX_CLIMB = 2  # ../../meshes is a usual layout; more leaves the package
+MAX_CLIMB = 2  # ../../meshes is a usual layout; further up is outside the package
 FIX = "name it relative to the description, or by package://"
 
 
 def check_mesh_paths(elements: Iterable[Element], reach: Reach, strict: bool) -> None:
-    """Report meshes of a URDF that lie outside the description's own folders, or do not exist there or in their packages.
+    """Report meshes of a URDF that are outside the description's own folders, or missing there or in their packages.
 
     Args:
-        elements: those with an attribute `filename`.
-        reach: of the description; files in it may be named in full, as a path or `file://`.
-        strict: refuse the former.
+        elements: elements with an attribute `filename`.
+        reach: that of the description; files in it may be named by their full path, also `file://`.
+        strict: refuse meshes outside.
 
     Raises:
         ModelSecurityError: strict, and see `report_foreign`.
     """
     named = [(element, "filename") for element in elements if "filename" in element.attributes]
     foreign = report_foreign(named, reach, strict)
-    if reach.folder is not None:  # a text has none, and nothing to be missed from
+    if reach.folder is not None:  # a text has no folder in which a file could be missing
         report_missing([(x, key) for x, key in named if x not in foreign and _is_missing(x.attributes[key], reach)], reach)
 
 
 def report_foreign(named: Iterable[tuple[Element, str]], reach: Reach, strict: bool, climb: int = MAX_CLIMB) -> list[Element]:
-    """The elements whose attribute names a file outside the description's folders; they are reported. Raises ModelSecurityError:
-    strict, and an absolute path, a network path, a URI but `package://` and `model://`, too many `..`."""
+    """Return the elements whose attribute names a file outside the description's folders, and report them. Raises
+    ModelSecurityError: strict, and an absolute path, a network path, a URI other than `package://` and `model://`, or too many
+    `..`."""
     reasons = [(x, key, forbidden(x.attributes[key], climb)) for x, key in named if not _within(x.attributes[key], reach)]
     foreign = [found for found in reasons if found[-1]]
     if foreign:
         element, key, reason = foreign[0]
-        where = {"place": element.place, "element": element.path, "text": element.attributes[key]}
+        where = {**element.where, "text": element.attributes[key]}
         if strict:
             raise ModelSecurityError(reason, **where, attribute=key, fix=FIX)
         more = f", and {len(foreign) - 1} more like it" if len(foreign) > 1 else ""
@@ -54,7 +55,7 @@ def report_foreign(named: Iterable[tuple[Element, str]], reach: Reach, strict: b
 
 
 def report_missing(named: list[tuple[Element, str]], reach: Reach | None = None) -> None:
-    """Files that do not exist; with `reach`, the first of which may lie in a package that is not found."""
+    """Warn of files that do not exist; with `reach`, the fix says if the first one's package is not found."""
     if named:
         element, key = named[0]
         others = len({x.attributes[k] for x, k in named}) - 1
@@ -66,11 +67,11 @@ def report_missing(named: list[tuple[Element, str]], reach: Reach | None = None)
                 reach.package(package)
             except Refused as lost:
                 rule, fix = f"{lost.rule}{more}; the dynamics do not need the file", f"{lost.fix}, if you want to draw"
-        warn(rule, place=element.place, element=element.path, text=element.attributes[key], fix=fix)
+        warn(rule, **element.where, text=element.attributes[key], fix=fix)
 
 
 def forbidden(name: str, climb: int = MAX_CLIMB) -> str:
-    """Why a name leads out of the description's folders; empty if it does not. `climb` is how many folders up it may lead."""
+    """Return why a name leads out of the description's folders; empty if it does not. `climb`: the most folders it may lead up."""
     path = unquote(name).strip().replace("\\", "/")
     if path.startswith("//"):
         return "a network path"
@@ -90,19 +91,19 @@ def forbidden(name: str, climb: int = MAX_CLIMB) -> str:
 
 
 def _within(name: str, reach: Reach) -> bool:
-    """A full path in one of the description's folders."""
+    """Return True for a full path in one of the description's folders."""
     full = Path(name.removeprefix("file://"))
     return full.is_absolute() and ".." not in full.parts and any(full.is_relative_to(root) for root in reach.roots)
 
 
 def _package(name: str) -> str:
-    """`arm_description` of `package://arm_description/meshes/base.stl`; empty where no package is named."""
+    """Return `arm_description` for `package://arm_description/meshes/base.stl`; empty if no package is named."""
     scheme = SCHEME.match(name)
     return unquote(name[scheme.end() :]).lstrip("/").partition("/")[0] if scheme and scheme[1].lower() in PACKAGES else ""
 
 
 def _is_missing(name: str, reach: Reach) -> bool:
-    """Whether a relative name or one in a package leads to no file."""
+    """Return True if a relative name, or one in a package, leads to no file."""
     assert reach.folder is not None
     if _package(name):
         try:
@@ -115,5 +116,5 @@ def _is_missing(name: str, reach: Reach) -> bool:
 def _exists(path: Path) -> bool:
     try:
         return os.path.exists(path)
-    except ValueError:  # a name no file system can hold
+    except ValueError:  # a name that no file system allows
         return False

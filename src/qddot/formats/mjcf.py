@@ -1,8 +1,8 @@
-"""MJCF, as far as dynamics goes: MuJoCo compiles the file, and its bodies, joints, inertias and sites become a model.
+"""Reader of MJCF: MuJoCo compiles the file, and its bodies, joints, inertias and sites become a model.
 
 MuJoCo's equation of motion is `M qdd + bias = tau + passive + constraint`. Armature is on the diagonal of M; springs, dampers and
-dry friction are drives here. Contacts and limits act only where something touches; actuators are whoever makes tau. What else would
-change the equation of motion and is not a term of ours is named in a warning, or refused when strict (`qddot.formats.mjcf_rest`).
+dry friction are drives here. Contacts and limits are not read, since they act only on contact; actuators only produce tau. Any
+other part of the equation of motion gives a warning, or is refused when strict (`qddot.formats.mjcf_rest`).
 
 A body with several joints becomes a chain with massless links between them, named `body.joint`. A joint's `ref` goes into its
 origin, so that q is the same number as in MuJoCo. Only quaternion joints differ: a free joint has q = (quaternion, position) and
@@ -42,12 +42,12 @@ STILL = Transform(Mat(Vec(1.0, 0.0, 0.0), Vec(0.0, 1.0, 0.0), Vec(0.0, 0.0, 1.0)
 def model_of(
     root: Element, description: Description, reach: Reach, *, strict: bool = False, gravity: Sequence[Scalar] | None = None
 ) -> Model:
-    """The robot in the root element of an MJCF file and in the files it includes.
+    """Return the robot in the root element of an MJCF file and in the files it includes.
 
     Args:
-        reach: where its meshes may lie.
+        reach: files that it may open.
         strict: refuse inertias no real body has, forces that the model cannot hold and meshes out of reach, instead of warning.
-        gravity: acceleration (3,) in the world's axes, m/s^2; by default what the file says.
+        gravity: acceleration (3,) in the world's axes, m/s^2; by default the file's.
 
     Raises:
         MissingExtraError: the package `mujoco` is not installed.
@@ -55,11 +55,10 @@ def model_of(
     """
     if root.tag != "mujoco":
         raise ModelFormatError(f"the root is <{root.tag}>, expected <mujoco>", place=root.place, fix="this reads MJCF")
-    file = description.name
-    compiled = compile_source(read_source(root, file, reach, strict), reach)
-    reader = _Reader(compiled, file)
+    compiled = compile_source(read_source(root, description.name, reach, strict), reach)
+    reader = _Reader(compiled)
     reader.read()
-    report_rest(compiled, file, strict)
+    report_rest(compiled, strict)
     return Model(
         root.attributes.get("model") or description.stem,
         reader.links,
@@ -67,15 +66,15 @@ def model_of(
         reader.frames,
         reader.gravity if gravity is None else gravity,
         strict=strict,
-        constraints=constraints(compiled, file, [reader.link(i) for i in range(compiled.model.nbody)]),
+        constraints=constraints(compiled, [reader.link(i) for i in range(compiled.model.nbody)]),
     )
 
 
 class _Reader:
-    """Builds the description from the compiled model."""
+    """Builder of the description from the compiled model."""
 
-    def __init__(self, compiled: Compiled, file: str) -> None:
-        self.compiled, self.model, self.file = compiled, compiled.model, file
+    def __init__(self, compiled: Compiled) -> None:
+        self.compiled, self.model = compiled, compiled.model
         self.motors = Motors(self.model)
         self.links: list[Link] = []
         self.joints: list[Joint] = []
@@ -91,23 +90,21 @@ class _Reader:
         return self.model.body(body).name
 
     def subject(self, kind: str, name: str) -> Subject:
-        """Where something stands in the file."""
+        """Return the subject of errors about a body, joint or site."""
         element = self.compiled.elements.get((kind, name))
-        return Subject(element.path, element.place) if element else Subject(f"{kind} {name!r}", Place(self.file))
+        return Subject(element.path if element else f"{kind} {name!r}", self.compiled.place(kind, name))
 
     def read(self) -> None:
+        """Fill `links`, `joints` and `frames`."""
         for body in range(self.model.nbody):
-            self.read_body(body)
+            name = self.link(body)
+            place = self.compiled.place("body", name)
+            if body:
+                self.read_joints(body, name, place)
+            self.links.append(Link(name, self.inertia(body, name), place, visuals_of(self.model, body, self.compiled.meshes)))
         self.read_sites()
 
     # bodies -----------------------------------------------------------------------------------------------------------
-
-    def read_body(self, body: int) -> None:
-        name = self.link(body)
-        place = self.subject("body", name).place
-        if body:
-            self.read_joints(body, name, place)
-        self.links.append(Link(name, self.inertia(body, name), place, visuals_of(self.model, body, self.compiled.meshes)))
 
     def inertia(self, body: int, name: str) -> Inertia | None:
         if name in self.compiled.doubtful:
@@ -117,11 +114,11 @@ class _Reader:
         if body == 0 or (mass == 0 and not moments.any()):
             return None
         frame = pose_of(model.body_ipos[body], model.body_iquat[body])
-        made = self.subject("body", name).made  # numbers may overflow
+        made = self.subject("body", name).made  # since numbers may overflow
         return made(made(Inertia, mass, tensor=tuple(float(x) for x in moments)).moved, frame)
 
-    def read_joints(self, body: int, name: str, place: Place | None) -> None:
-        """The chain of joints that moves a body: massless links between them; a fixed joint where there are none."""
+    def read_joints(self, body: int, name: str, place: Place) -> None:
+        """Add the chain of joints that moves a body, with massless links between them; a fixed joint if it has none."""
         model = self.model
         parent, origin = self.link(model.body_parentid[body]), pose_of(model.body_pos[body], model.body_quat[body])
         first, count = model.body_jntadr[body], model.body_jntnum[body]
@@ -134,41 +131,38 @@ class _Reader:
             child = name if last else unused(f"{name}.{model.joint(i).name}", self.taken)
             self.taken.add(child)
             subject = self.subject("joint", model.joint(i).name)
-            joint = subject.made(self.joint, i, parent, child, origin)  # in which numbers may overflow
+            joint = subject.made(self.joint, i, parent, child, origin)  # since numbers may overflow
             self.joints.append(joint)
             if not last:
                 self.links.append(Link(child, None, joint.place))
             parent, origin = child, STILL
 
     def read_sites(self) -> None:
-        """Named sites are frames; one that is called like a body gets another name, since both are frames here."""
+        """Add named sites as frames; one with the name of a body gets another name, since links are frames, too."""
         renamed = []
         for i in range(self.model.nsite):
             site = self.model.site(i)
             if not site.name:
                 continue
-            place = self.subject("site", site.name).place
+            place = self.compiled.place("site", site.name)
             name = site.name if site.name not in self.taken else unused(f"{site.name}_site", self.taken)
             renamed += [name] * (name != site.name)
             self.taken.add(name)
             pose = pose_of(self.model.site_pos[i], self.model.site_quat[i])
             self.frames.append(Frame(name, self.link(self.model.site_bodyid[i]), pose, place))
         if renamed:
-            warn(
-                f"sites that have the name of a body are the frames {first_few(map(repr, renamed))}",
-                place=Place(self.file),
-                element="site",
-            )
+            rule = f"sites that have the name of a body are the frames {first_few(map(repr, renamed))}"
+            warn(rule, place=Place(self.compiled.file), element="site")
 
     # joints -----------------------------------------------------------------------------------------------------------
 
     def joint(self, i: int, parent: str, child: str, origin: Transform) -> Joint:
-        """MuJoCo turns a body about an anchor in its own frame: to the anchor, turn, and back."""
+        """Return a joint. MuJoCo turns a body about an anchor in its own frame: to the anchor, turn, and back."""
         model, kind, name = self.model, self.model.jnt_type[i], self.model.joint(i).name
         subject = self.subject("joint", name)
         axis, anchor = vec_of(model.jnt_axis[i]), HERE if kind == SLIDE else vec_of(model.jnt_pos[i])
         common = {"limits": self.limits(i), "drive": self.drive(i, subject), "place": subject.place}
-        if kind == FREE:  # its q is the pose in the world itself
+        if kind == FREE:  # its q is the pose in the world
             return Joint(name, KINDS[kind], parent, child, STILL, **common)
         if kind in (SLIDE, HINGE):
             origin, common["axis"] = origin @ Transform(STILL.R, anchor) @ self.before(i, axis), axis
@@ -177,7 +171,7 @@ class _Reader:
         return Joint(name, KINDS[kind], parent, child, snapped(origin), tip=Transform(STILL.R, -anchor), **common)
 
     def before(self, i: int, axis: Vec) -> Transform:
-        """The motion that takes the joint from `ref`, where the file draws it, back to zero."""
+        """Return the motion of the joint from `ref`, at which the file describes it, back to zero."""
         reference = float(self.model.qpos0[self.model.jnt_qposadr[i]])
         if self.model.jnt_type[i] == SLIDE:
             return Transform(STILL.R, axis * -reference)
@@ -192,7 +186,7 @@ class _Reader:
         return Limits(lower, upper, effort=effort)
 
     def drive(self, i: int, subject: Subject) -> Drive | None:
-        """Armature, damping, dry friction and spring, as far as they are terms of ours (see `mjcf_rest` for the others)."""
+        """Return armature, damping, dry friction and spring as a drive (see `mjcf_rest` for other terms); None without any."""
         model, dof, kind = self.model, self.model.jnt_dofadr[i], self.model.jnt_type[i]
         armature, damping = self.motors.reflected(i)
         viscous = 0.0 if self.compiled.is_off("DAMPER", "PASSIVE") else float(model.dof_damping[dof]) + damping

@@ -1,4 +1,4 @@
-"""MuJoCo's actuators, as the joints feel them: a limit of effort, and the inertia and damping of a rotor."""
+"""Effects of MuJoCo's actuators on joints: a limit of effort, and the inertia and damping of a rotor."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ class Motors:
 
     def __init__(self, model: Any) -> None:
         self.model = model
-        count = getattr(model, "nactuator", model.nu)
         self.on: dict[int, list[int]] = {}
-        for a in range(count):
+        for a in range(actuator_count(model)):
             if model.actuator_trntype[a] in (JOINT, JOINT_IN_PARENT) and single(model, model.actuator_trnid[a, 0]):
                 self.on.setdefault(int(model.actuator_trnid[a, 0]), []).append(a)
 
     def effort(self, joint: int) -> float:
-        """The largest joint force, N m or N: of the motors together, within the joint's own limit; infinite where one is silent."""
+        """Return the largest joint force, N m or N: that of all motors, within the joint's own limit; a missing limit is
+        infinite."""
         own = np.abs(self.model.jnt_actfrcrange[joint]).max() if self.model.jnt_actfrclimited[joint] else math.inf
         motors = [self.strength(a) for a in self.on.get(joint, ())]
         return float(min(own, sum(motors))) if motors else float(own)
 
     def strength(self, a: int) -> float:
-        """The largest force of one actuator at its joint."""
+        """Return the largest force of one actuator at its joint."""
         model = self.model
         gear, strongest = abs(float(model.actuator_gear[a, 0])), math.inf
         if model.actuator_forcelimited[a]:
@@ -41,7 +41,7 @@ class Motors:
         return gear * strongest
 
     def reflected(self, joint: int) -> tuple[float, float]:
-        """Inertia (kg m^2) and damping (N m s/rad) of the rotors, as the joint feels them."""
+        """Return the inertia (kg m^2) and damping (N m s/rad) of the rotors at the joint."""
         armature, damping = 0.0, 0.0
         for a in self.on.get(joint, ()):
             gear = float(self.model.actuator_gear[a, 0])
@@ -50,18 +50,23 @@ class Motors:
         return armature, damping
 
 
+def actuator_count(model: Any) -> int:
+    """Return the number of actuators; newer versions of MuJoCo count controls apart."""
+    return int(getattr(model, "nactuator", model.nu))
+
+
 def single(model: Any, joint: int) -> bool:
-    """A hinge or a slider."""
+    """Return True for a hinge or a slider."""
     return model.jnt_type[joint] >= 2
 
 
 def rotor(model: Any, name: str, a: int) -> float:
-    """`actuator_armature` or `actuator_damping`; older versions of MuJoCo have neither."""
+    """Return `actuator_armature` or `actuator_damping` of an actuator; 0 in older versions of MuJoCo, which have neither."""
     values = getattr(model, f"actuator_{name}", None)
     return 0.0 if values is None else float(values[a])
 
 
 def is_motor(model: Any, a: int) -> bool:
-    """True for an actuator whose force is its control times a constant."""
+    """Return True for an actuator whose force is its control times a constant."""
     kinds = (model.actuator_gaintype[a], model.actuator_biastype[a], model.actuator_dyntype[a])
     return kinds == (FIXED_GAIN, NO_BIAS, NO_DYNAMICS)

@@ -1,6 +1,6 @@
-"""From MJCF text to MuJoCo's compiled model, by MuJoCo: defaults, angles, orientations, inertias of geoms are its own work.
+"""Compilation of MJCF by MuJoCo, which resolves defaults, angles, orientations and inertias of geoms.
 
-What no equation of motion needs (textures, sensors, meshes of bodies whose inertia is given) is taken out first, so that a
+Parts that no equation of motion needs (textures, sensors, meshes of bodies whose inertia is given) are removed first, so that a
 description without its assets still loads.
 """
 
@@ -20,7 +20,7 @@ import numpy as np
 from qddot.errors import ModelError, ModelReferenceError, ModelStructureError, ModelValueError, missing_extra, near_matches
 from qddot.formats.mesh_paths import forbidden, report_missing
 from qddot.formats.mjcf_text import Source, found, read_source
-from qddot.formats.mjcf_visuals import named_meshes
+from qddot.formats.mjcf_visuals import mesh_file, named_meshes
 from qddot.formats.reach import Reach, Refused
 from qddot.formats.xml_tree import MAX_DEPTH, Element, parse_xml, read_bytes
 from qddot.model.check import warn
@@ -34,7 +34,7 @@ from qddot.place import Place
 UNNEEDED = ("textures", "materials", "skins", "sensors", "pairs", "excludes")
 STRUCTURE = ("repeated name", "top level")
 UNKNOWN = re.compile(r"unknown (?:transmission target|element|default class name) '([^']*)'|'([^']*)' not found")
-ADVICE = {
+ADVICE = {  # part of MuJoCo's message -> fix
     "mass and inertia of moving bodies": "give it a <geom>, or an <inertial> with mass",
     "opening file": "give the body an <inertial>: then its meshes are not needed",
     "unrecognized": "see MuJoCo's XML reference",
@@ -56,40 +56,45 @@ ADVICE = {
 class Compiled:
     """MuJoCo's model of a description."""
 
+    file: str  # name of the description
     model: Any  # its `MjModel`; every body, joint and equality has a name
-    elements: dict[tuple[str, str], Element]  # where bodies, joints, sites, actuators and equalities stand, by kind and name
-    # inertias in their body's frame that MuJoCo would have refused, by name of the body: no real body has them
-    doubtful: dict[str, Inertia]
-    meshes: dict[str, Visual]  # what is drawn of geoms that are meshes, by name of the geom
+    elements: dict[tuple[str, str], Element]  # elements of bodies, joints, sites, actuators and equalities, by kind and name
+    doubtful: dict[str, Inertia]  # name of a body -> inertia in its frame that no real body has, and that MuJoCo would refuse
+    meshes: dict[str, Visual]  # name of a geom that is a mesh -> what is drawn
+
+    def place(self, kind: str, name: str) -> Place:
+        """Return the place of an element; the file, if the element is unknown."""
+        element = self.elements.get((kind, name))
+        return element.place if element else Place(self.file)
 
     def is_off(self, *terms: str) -> bool:
-        """True if the file disables one of these terms; which there are depends on the version of MuJoCo."""
+        """Return True if the file disables one of these terms; MuJoCo's versions have different ones."""
         flags = _mujoco().mjtDisableBit
         return any(self.model.opt.disableflags & int(getattr(flags, f"mjDSBL_{term}", 0)) for term in terms)
 
 
 def compile_source(source: Source, reach: Reach) -> Compiled:
-    """The compiled model. Raises MissingExtraError: MuJoCo is not installed; ModelError: MuJoCo refuses the description; its
-    reason, at the place in the file."""
+    """Return the compiled model. Raises MissingExtraError: MuJoCo is not installed; ModelError: MuJoCo refuses the description;
+    with its reason and the place in the file."""
     mujoco = _mujoco()
     spec = _asked(source, mujoco.MjSpec.from_string, _with_absolute_models(source, reach))
     spec.modelfiledir = str(reach.folder or "")
-    spec.compiler.fusestatic = False  # would drop names
-    spec.compiler.LRopt.mode = mujoco.mjtLRMode.mjLRMODE_NONE  # would simulate the muscles
+    spec.compiler.fusestatic = False  # it would drop names
+    spec.compiler.LRopt.mode = mujoco.mjtLRMode.mjLRMODE_NONE  # it would simulate muscles
     elements = _named(spec, source)
     meshes = named_meshes(mujoco, spec, reach, lambda geom: _weighs(spec, geom))
     _drop_unneeded(mujoco, spec, source, reach)
-    claims = _set_apart(spec, elements)
+    claims = _take_impossible_inertias(spec, elements)
     model = _asked(source, spec.compile)
     doubtful = {
         name: Inertia(mass, tensor=tensor).moved(pose_of(model.body(name).ipos, model.body(name).iquat))
         for name, (mass, tensor) in claims.items()
     }
-    return Compiled(model, elements, doubtful, meshes)
+    return Compiled(source.file, model, elements, doubtful, meshes)
 
 
 def _mujoco() -> Any:
-    """The package, which is optional."""
+    """Import the package, which is optional. Raises MissingExtraError: it is not installed."""
     try:
         return import_module("mujoco")
     except ImportError:
@@ -97,7 +102,7 @@ def _mujoco() -> Any:
 
 
 def pose_of(position: np.ndarray, quaternion: np.ndarray) -> Transform:
-    """Pose from MuJoCo's arrays, with exact zeros and ones."""
+    """Return a pose from MuJoCo's arrays, with exact zeros and ones."""
     w, x, y, z = (float(x) for x in quaternion / np.linalg.norm(quaternion))
     return Transform(snapped(Mat(*from_quaternion(w, x, y, z))), vec_of(position))
 
@@ -110,12 +115,12 @@ def vec_of(values: np.ndarray) -> Vec:
 
 
 def _asked(source: Source, call: Callable, *arguments: Any) -> Any:
-    """Call MuJoCo; its warnings become ours, its errors get their place."""
+    """Call MuJoCo; its warnings and errors are raised as ours, errors with their place."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
             answer = call(*arguments)
-        except Exception as error:  # ValueError as a rule, but whatever it is, it is about the description
+        except Exception as error:  # usually ValueError; any error is about the description
             raise _refusal(str(error), source) from None
     for warning in caught:
         warn(f"MuJoCo warns: {' '.join(str(warning.message).split())}", place=Place(source.file))
@@ -123,7 +128,7 @@ def _asked(source: Source, call: Callable, *arguments: Any) -> Any:
 
 
 def _refusal(message: str, source: Source) -> ModelError:
-    """MuJoCo's error message as one of ours."""
+    """Return our error for MuJoCo's error message."""
     at = re.search(r"\n?Element (?:name )?'[^']*'(?:, id \d+)?(?:, line (\d+))?\s*$", message)
     rule = " ".join(re.sub(r"^(XML )?(Error: )+", "", message[: at.start()] if at else message).split())
     element = source.line(int(at[1])) if at and at[1] else None
@@ -148,7 +153,7 @@ def _refusal(message: str, source: Source) -> ModelError:
 
 
 def _named_in(source: Source, attribute: str) -> list[str]:
-    """The names that an attribute such as `joint` or `class` may refer to."""
+    """Return the names that an attribute such as `joint` or `class` may refer to."""
     if "class" in attribute:
         return [x.attributes["class"] for x in source.lines if x.tag == "default" and "class" in x.attributes]
     return [x.attributes["name"] for x in source.lines if x.tag == attribute and "name" in x.attributes]
@@ -158,7 +163,7 @@ def _named_in(source: Source, attribute: str) -> list[str]:
 
 
 def _with_absolute_models(source: Source, reach: Reach) -> str:
-    """The text, with the files of attached models by their full path: a text has no folder to start from."""
+    """Return the text with the files of attached models by their full paths, since MuJoCo gets a text, which has no folder."""
     lines = source.text.split("\n")
     for i, element in enumerate(source.lines):
         if element.tag == "model" and "file" in element.attributes:
@@ -169,7 +174,7 @@ def _with_absolute_models(source: Source, reach: Reach) -> str:
 
 
 def _named(spec: Any, source: Source) -> dict[tuple[str, str], Element]:
-    """Give every body, joint and equality a name; where each stands."""
+    """Give every body, joint and equality a name, and return their elements by kind and name."""
     taken = {kind: {x.name for x in things} for kind, things in _kinds(spec).items()}
     elements = {(x.tag, x.attributes.get("name", "")): x for x in source.lines if x.tag in ("option", "key")}
     for kind, things in _kinds(spec).items():
@@ -181,7 +186,7 @@ def _named(spec: Any, source: Source) -> dict[tuple[str, str], Element]:
             line = re.search(r"line (\d+)", thing.info)
             element = source.line(int(line[1])) if line else None
             if element is not None and element.attributes.get("name", "") in thing.name and _is_a(kind, element):
-                elements[kind, thing.name] = element  # anything else is a line of an attached file
+                elements[kind, thing.name] = element  # otherwise it is a line of an attached file
     return elements
 
 
@@ -202,7 +207,7 @@ def _kinds(spec: Any) -> dict[str, list]:
 
 
 def _drop_unneeded(mujoco: Any, spec: Any, source: Source, reach: Reach) -> None:
-    """Take out what the equations of motion do not need and what might need files, and look where the others lie."""
+    """Remove what the equations of motion do not need and what might need files, and check the files of the rest."""
     for thing in [*spec.geoms, *spec.sites, *spec.tendons]:
         thing.material = ""
     for kind in UNNEEDED:
@@ -229,33 +234,32 @@ def _drop_unneeded(mujoco: Any, spec: Any, source: Source, reach: Reach) -> None
 
 
 def _check_opened(spec: Any, name: str, source: Source, reach: Reach) -> None:
-    """A mesh that MuJoCo will open for its volume lies in the folders of the description."""
-    inner = Path(name).name if getattr(spec, "strippath", False) else name
-    element = next((x for x in source.lines if x.attributes.get("file") == name), None)
-    where = (element.place, element.path) if element else (Place(source.file), "")
+    """Check that a mesh that MuJoCo opens for its volume is in the folders of the description."""
     try:
-        reach.within(str(Path(spec.meshdir) / inner), reach.folder)
+        mesh_file(spec, name, reach)
     except Refused as refused:
+        element = next((x for x in source.lines if x.attributes.get("file") == name), None)
+        where: dict[str, Any] = element.where if element else {"place": Place(source.file)}
         fix = f"{refused.fix}; or give the body an <inertial>: then its meshes are not needed"
-        raise refused.kind(refused.rule, place=where[0], element=where[1], attribute="file", text=name, fix=fix) from None
+        raise refused.kind(refused.rule, **where, attribute="file", text=name, fix=fix) from None
 
 
 def _weighs(spec: Any, geom: Any) -> bool:
-    """True if a geom may add to its body's inertia."""
+    """Return True if a geom may contribute to its body's inertia."""
     first, last = spec.compiler.inertiagrouprange
     light = geom.mass == 0 or (np.isnan(geom.mass) and geom.density == 0)
     return not (light or _is_given(spec, geom.parent) or geom.parent.name == "world") and first <= geom.group <= last
 
 
 def _is_given(spec: Any, body: Any) -> bool:
-    """True if a body's inertia is the one of its `<inertial>`."""
+    """Return True if a body's inertia is that of its `<inertial>`."""
     return bool(body.explicitinertial) and int(spec.compiler.inertiafromgeom) != 1
 
 
-def _set_apart(spec: Any, elements: dict[tuple[str, str], Element]) -> dict[str, tuple[float, Mat]]:
-    """Mass and tensor (in the inertial frame) of the bodies whose inertia MuJoCo would refuse; it compiles a harmless one instead.
+def _take_impossible_inertias(spec: Any, elements: dict[tuple[str, str], Element]) -> dict[str, tuple[float, Mat]]:
+    """Return mass and tensor (in the inertial frame) of the bodies whose inertia MuJoCo would refuse; put a unit one in its place.
 
-    Nothing is set apart where the compiler is asked to repair such inertias.
+    None are taken if the compiler is asked to repair such inertias.
     """
     options = spec.compiler
     if options.balanceinertia or options.settotalmass > 0 or options.boundmass > 0 or options.boundinertia > 0:
@@ -269,9 +273,8 @@ def _set_apart(spec: Any, elements: dict[tuple[str, str], Element]) -> dict[str,
         mass, tensor = float(body.mass), symmetric(xx, xy, xz, yy, yz, zz) if full else diagonal(xx, yy, zz)
         if mass < 0:
             element = elements.get(("body", body.name))
-            place, path = (element.place, element.path) if element else (None, f"body {body.name!r}")
-            rule, text = "a mass is not negative", f"{mass:g}"
-            raise ModelValueError(rule, place=place, element=path, attribute="mass", text=text, fix="give its magnitude")
+            where: dict[str, Any] = element.where if element else {"element": f"body {body.name!r}"}
+            raise ModelValueError("a mass is not negative", **where, attribute="mass", text=f"{mass:g}", fix="give its magnitude")
         if Inertia(mass, tensor=tensor).inconsistency():
             claims[body.name] = mass, tensor
             body.mass, body.inertia, body.fullinertia = 1.0, [1.0, 1.0, 1.0], [np.nan, 0, 0, 0, 0, 0]

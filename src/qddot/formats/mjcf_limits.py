@@ -1,6 +1,6 @@
-"""How much a few characters of an MJCF file may make MuJoCo's compiler allocate: refused here, before it begins.
+"""Limits on the memory and time that MuJoCo's compiler needs for an MJCF file, checked before it starts.
 
-None of it is needed for dynamics; the limits are far above what robots have.
+Nothing here is needed for dynamics; the limits are far above what robots have.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from qddot.model.check_tree import MAX_LINKS
 
 MAX_MEMORY = 16 * 2**30
 MAX_CELLS = 2**24
-"""Of one array: a field of heights, the user data of all elements, the states of all keyframes."""
+"""The most numbers of one array: a height field, the user data of all elements, the states of all keyframes."""
 
-STATE = 16  # numbers of a joint in a keyframe, at most
+STATE = 16  # the most numbers of a joint in a keyframe
 UNITS = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40, "P": 2**50, "E": 2**60}
 SIZES = {"nstack": MAX_MEMORY // 8, "njmax": 10**6, "nconmax": 10**6, "nuserdata": 10**6, "nkey": 10**4}
 MAX_FACETS = 200
-"""Of a built-in mesh, along each of its sides; angles in degrees are below it, too."""
+"""The most facets of a built-in mesh along a side; parameters that are angles in degrees are below it, too."""
 
 LEADING = re.compile(r"\+?\d+")
 
 
 def check_limits(elements: list[Element]) -> None:
-    """Refuse what would take memory or time without measure. `elements`: of the whole description, parents before their children.
-    Raises ModelLimitError: with the place of the element, and what it may have."""
+    """Check the elements of a description, parents before their children. Raises ModelLimitError: one needs too much memory or
+    time."""
     for element in elements:
         if element.tag == "size":
             check_memory(element)
@@ -51,7 +51,7 @@ def check_memory(size: Element) -> None:
 
 
 def check_count(element: Element, key: str, most: int) -> None:
-    """No number of an attribute is over its limit."""
+    """Refuse an attribute with a number over its limit."""
     for value in counts(element.attributes[key]):
         if value > most:
             raise over(element, key, f"{key} {value:.15g} is over the limit of {most}")
@@ -65,7 +65,7 @@ def check_cells(hfield: Element) -> None:
 
 
 def check_counts(elements: list[Element]) -> tuple[int, int]:
-    """How many elements and joints there are once every `<replicate>` is written out, from the leaves up."""
+    """Return the number of elements and of joints once every `<replicate>` is expanded, counted from the leaves up."""
     total: dict[int, tuple[int, ...]] = {}
     for element in reversed(elements):  # children come after their parents in file order
         inside = zip(*(total[id(child)] for child in element.children)) if element.children else ((), (), ())
@@ -74,7 +74,7 @@ def check_counts(elements: list[Element]) -> tuple[int, int]:
         for what, n, most in (("bodies", bodies, MAX_LINKS), ("elements", everything, MAX_ELEMENTS)):
             if n > most:
                 rule = f"number of {what} {n} is over the limit of {most}"
-                raise ModelLimitError(rule, place=element.place, element=element.path)
+                raise ModelLimitError(rule, **element.where)
         total[id(element)] = everything, bodies, joints
     return everything, joints
 
@@ -82,12 +82,11 @@ def check_counts(elements: list[Element]) -> tuple[int, int]:
 def replicas(element: Element) -> int:
     if element.tag != "replicate":
         return 1
-    count = element.number("count")
-    return max(int(min(count, 1e18)), 1)
+    return max(int(min(element.number("count"), 1e18)), 1)
 
 
 def check_width(element: Element, everything: int) -> None:
-    """Every element of a kind gets as much user data as the one that has most, and may get what stands in a default."""
+    """Check user data: every element of a kind gets as much as the one that has most, which may be a default."""
     for key, text in element.attributes.items():
         if key == "user":
             width = float(len(text.split()))
@@ -100,7 +99,7 @@ def check_width(element: Element, everything: int) -> None:
 
 
 def check_keys(elements: list[Element], joints: int) -> None:
-    """Every keyframe holds a whole state."""
+    """Check keyframes, each of which holds a whole state."""
     keys = [x for x in elements if x.tag == "key" and x.parent is not None and x.parent.tag == "keyframe"]
     said = [(n, x) for x in elements if x.tag == "size" for n in counts(x.attributes.get("nkey", ""))]
     for n, element in [*said, (float(len(keys)), keys[-1] if keys else elements[0])]:
@@ -111,7 +110,7 @@ def check_keys(elements: list[Element], joints: int) -> None:
 
 
 def counts(text: str) -> Iterable[float]:
-    """The numbers in a text; of a word that is none, those that it begins with."""
+    """Yield the numbers in a text; for a word that is none, the digits that it begins with, or 0."""
     for word in text.split():
         try:
             yield float(word)
@@ -121,6 +120,6 @@ def counts(text: str) -> Iterable[float]:
 
 
 def over(element: Element, key: str, rule: str) -> ModelLimitError:
+    """Return the error for an attribute over its limit."""
     fix = "give less, or leave it out: the dynamics do not need it"
-    where = {"place": element.place, "element": element.path, "attribute": key, "text": element.attributes.get(key)}
-    return ModelLimitError(rule, **where, fix=fix)
+    return ModelLimitError(rule, **element.where, attribute=key, text=element.attributes.get(key), fix=fix)

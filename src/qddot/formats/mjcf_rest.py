@@ -1,23 +1,22 @@
-"""Parts of an MJCF file beyond the tree: constraints, which are kept as data, and the rest, which is named.
+"""Parts of an MJCF file beyond the tree: constraints, which are kept as data, and the rest, which is reported.
 
-A force that is not kept would change the equations of motion: it is reported, and refused when strict. Of the rest (actuators that
-follow a law of their own, limits of tendons) only the report is left.
+Forces that are not kept would change the equations of motion: they give a warning, and an error when strict. The rest (actuators
+with a control law of their own, limits of tendons) only gives a warning.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
 from qddot.errors import ModelValueError, first_few
-from qddot.formats.mjcf_actuators import Motors, is_motor, rotor
+from qddot.formats.mjcf_actuators import Motors, actuator_count, is_motor, rotor
 from qddot.formats.mjcf_compile import Compiled, pose_of, vec_of
 from qddot.model.check import warn
 from qddot.model.constraints import Connect, Constraint, Coupling, Weld
 from qddot.model.spatial import Mat, Transform, Vec
-from qddot.place import Place
 
 CONNECT, WELD, COUPLING = 0, 1, 2  # of mjtEq
 SITE = 6  # of mjtObj
@@ -25,16 +24,15 @@ FREE, BALL = 0, 1  # of mjtJoint
 UPRIGHT = Mat(Vec(1.0, 0.0, 0.0), Vec(0.0, 1.0, 0.0), Vec(0.0, 0.0, 1.0))
 
 
-def constraints(compiled: Compiled, file: str, links: list[str]) -> list[Constraint]:
-    """The equality constraints; they are reported, since the dynamics of the open tree do not enforce them."""
+def constraints(compiled: Compiled, links: list[str]) -> list[Constraint]:
+    """Return the equality constraints, with a warning, since the dynamics of the open tree do not enforce them."""
     model, found, off = compiled.model, [], compiled.is_off("EQUALITY", "CONSTRAINT")
     for i in range(model.neq):
         make = {CONNECT: _connect, WELD: _weld, COUPLING: _coupling}.get(int(model.eq_type[i]))
         if make is None:
             continue
         name = model.equality(i).name
-        element = compiled.elements.get(("equality", name))
-        named = {"name": name, "active": bool(model.eq_active0[i]) and not off, "place": element.place if element else Place(file)}
+        named = {"name": name, "active": bool(model.eq_active0[i]) and not off, "place": compiled.place("equality", name)}
         found.append(make(model, i, links, named))
     if found:
         names = first_few(repr(x.name) for x in found)
@@ -54,7 +52,7 @@ def _connect(model: Any, i: int, links: list[str], named: dict) -> Connect:
 
 
 def _weld(model: Any, i: int, links: list[str], named: dict) -> Weld:
-    """MuJoCo gives an anchor on the second body, and on the first where that anchor should be and how the second is turned."""
+    """Return a weld. MuJoCo gives an anchor on the second body, and on the first the pose of the second at that anchor."""
     first, second, data = int(model.eq_obj1id[i]), int(model.eq_obj2id[i]), model.eq_data[i]
     if model.eq_objtype[i] == SITE:
         poses = [pose_of(model.site_pos[x], model.site_quat[x]) for x in (first, second)]
@@ -65,7 +63,7 @@ def _weld(model: Any, i: int, links: list[str], named: dict) -> Weld:
 
 
 def _coupling(model: Any, i: int, links: list[str], named: dict) -> Coupling:
-    """MuJoCo's polynomial is about the reference positions of both joints; ours is in the coordinates themselves."""
+    """Return a coupling. MuJoCo's polynomial is about the reference positions of both joints; ours is in the coordinates."""
     first, second = int(model.eq_obj1id[i]), int(model.eq_obj2id[i])
     reference = [float(model.qpos0[model.jnt_qposadr[x]]) if x >= 0 else 0.0 for x in (first, second)]
     about = model.eq_data[i, :5] if second >= 0 else model.eq_data[i, :1]
@@ -78,26 +76,27 @@ def _coupling(model: Any, i: int, links: list[str], named: dict) -> Coupling:
 # what is not kept -----------------------------------------------------------------------------------------------------
 
 
-def report_rest(compiled: Compiled, file: str, strict: bool) -> None:
-    """Name what the model does not hold. Raises ModelValueError: it would change the equations of motion, when strict."""
+def report_rest(compiled: Compiled, strict: bool) -> None:
+    """Warn of parts that the model does not keep. Raises ModelValueError: strict, and one changes the equations of motion."""
     for kind, names, rule, fix in _lost_forces(compiled.model):
-        place = _place(compiled, file, kind, names)
+        place = compiled.place(kind, names[0] if names else "")
         rule = f"{rule} of {first_few(map(repr, names))} is not a term of this model" if names else rule
         if strict:
             raise ModelValueError(rule, place=place, element=kind, fix=fix)
         warn(f"{rule}; it is ignored", place=place, element=kind, fix=fix)
     for kind, names, rule in _lost_data(compiled.model):
-        warn(f"{first_few(map(repr, names))}: {rule}", place=_place(compiled, file, kind, names), element=kind)
+        warn(f"{first_few(map(repr, names))}: {rule}", place=compiled.place(kind, names[0]), element=kind)
 
 
 def _lost_forces(model: Any) -> Iterable[tuple[str, list[str], str, str]]:
-    """(kind of element, names, what, fix) of each force that a model here cannot hold."""
+    """Yield (kind of element, names, term, fix) of each force that a model here cannot express."""
     joint, body, tendon, actuator = (_named(model, kind) for kind in ("joint", "body", "tendon", "actuator"))
     dofs = model.jnt_dofadr
     several, free = model.jnt_type <= BALL, model.jnt_type == FREE
     motors = Motors(model)
     driven = {a for group in motors.on.values() for a in group}
-    rotors = [a not in driven and bool(rotor(model, "armature", a) or rotor(model, "damping", a)) for a in range(_count(model))]
+    every = range(actuator_count(model))
+    rotors = [a not in driven and bool(rotor(model, "armature", a) or rotor(model, "damping", a)) for a in every]
     remove = "remove it"
     yield from (
         (kind, names, what, fix)
@@ -121,8 +120,8 @@ def _lost_forces(model: Any) -> Iterable[tuple[str, list[str], str, str]]:
 
 
 def _lost_data(model: Any) -> Iterable[tuple[str, list[str], str]]:
-    """(kind of element, names, what becomes of it) of what does not change the equations of motion."""
-    laws = np.array([not is_motor(model, a) for a in range(_count(model))], bool)
+    """Return (kind of element, names, message) of each part that is not kept and does not change the equations of motion."""
+    laws = np.array([not is_motor(model, a) for a in range(actuator_count(model))], bool)
     ranges, limited = model.jnt_actfrcrange, model.jnt_actfrclimited.astype(bool)
     uneven = limited & (ranges[:, 0] != -ranges[:, 1])
     ball = (model.jnt_type == BALL) & model.jnt_limited.astype(bool)
@@ -138,12 +137,12 @@ def _lost_data(model: Any) -> Iterable[tuple[str, list[str], str]]:
 
 
 def _named(model: Any, kind: str) -> Callable[[np.ndarray], list[str]]:
-    """The names of the things of a kind that a mask selects."""
+    """Return a function from a mask to the names of the elements of a kind that it selects."""
     return lambda mask: [getattr(model, kind)(int(i)).name for i in np.flatnonzero(mask)]
 
 
 def _any(model: Any, name: str) -> np.ndarray:
-    """Where an array of the compiled model has something other than zero; older versions of MuJoCo do not have the array."""
+    """Return where an array of the compiled model is not zero; nowhere in older versions of MuJoCo, which do not have it."""
     size = model.nv if name.startswith("dof") else model.ntendon if name.startswith("tendon") else model.njnt
     values = getattr(model, name, None)
     return np.zeros(size, bool) if values is None else np.any(values != 0, axis=tuple(range(1, np.ndim(values))))
@@ -156,12 +155,3 @@ def _tendon_forces(model: Any) -> np.ndarray:
 
 def _other_equalities(model: Any) -> list[str]:
     return [model.equality(i).name for i in range(model.neq) if model.eq_type[i] > COUPLING]
-
-
-def _count(model: Any) -> int:
-    return int(getattr(model, "nactuator", model.nu))
-
-
-def _place(compiled: Compiled, file: str, kind: str, names: Sequence[str]) -> Place:
-    element = compiled.elements.get((kind, names[0] if names else ""))
-    return element.place if element else Place(file)

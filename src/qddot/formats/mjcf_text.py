@@ -1,6 +1,6 @@
-"""An MJCF file with its includes as one text, an element a line: so that every complaint of MuJoCo's compiler finds its place.
+"""An MJCF file with its includes as one text, one element per line: so a line in MuJoCo's error messages leads to the element.
 
-What would make that compiler read outside the description's folders, or work without end, is refused here, before it begins.
+Anything that would make MuJoCo's compiler read outside the description's folders, or run without end, is refused before it starts.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from qddot.formats.reach import Reach, Refused
 from qddot.formats.xml_tree import MAX_DEPTH, Element, parse_xml, read_bytes
 
 FOLDERS = ("meshdir", "texturedir", "assetdir")
-NUMBERS = {  # attributes of which no number may be infinite
+NUMBERS = {  # attributes whose numbers must be finite
     "pos", "quat", "axis", "euler", "axisangle", "xyaxes", "zaxis", "mass", "diaginertia", "fullinertia", "size", "fromto",
     "density", "viscosity", "wind", "gravity", "armature", "damping", "stiffness", "springref", "ref", "frictionloss", "gear",
     "polycoef", "anchor", "relpose", "coef", "gravcomp", "timestep",
 }  # fmt: skip
 DIRECTIONS = ("quat", "axis", "axisangle", "xyaxes", "zaxis")
-"""Attributes whose numbers MuJoCo squares, and divides by the root of the sum."""
+"""Attributes that MuJoCo normalises as vectors."""
 
-NORMAL = 1e100  # beyond it, or below its inverse, squares of a direction overflow or vanish
+NORMAL = 1e100  # above it, or below its inverse, squares of a direction overflow or underflow
 REFUSED = {
     "composite": "a composite body is many bodies with forces between them",
     "flexcomp": "a flexible body is not made of rigid links",
@@ -37,19 +37,19 @@ REFUSED = {
 
 @dataclass(frozen=True)
 class Source:
-    """The whole description."""
+    """A description with its includes."""
 
-    file: str  # of the main file, as given
-    text: str  # one element a line, includes in place
-    lines: list[Element]  # the element on each line of `text`
+    file: str  # name of the main file, as given
+    text: str  # one element per line, includes in place
+    lines: list[Element]  # element on each line of `text`
 
     def line(self, number: int) -> Element | None:
-        """The element on a line of `text`, from 1."""
+        """Return the element on a line of `text`, from 1."""
         return self.lines[number - 1] if 0 < number <= len(self.lines) else None
 
 
 def read_source(root: Element, file: str, reach: Reach, strict: bool) -> Source:
-    """The description whose main file is `file`, with the root element `root`.
+    """Return the description whose main file is `file`, with the root element `root`.
 
     Args:
         strict: refuse meshes and textures out of reach, instead of warning that they are not opened.
@@ -57,7 +57,7 @@ def read_source(root: Element, file: str, reach: Reach, strict: bool) -> Source:
     Raises:
         ModelReferenceError: an included file does not exist.
         ModelSecurityError: a file name leads out of the description's folders.
-        ModelLimitError: memory or replication without measure.
+        ModelLimitError: memory or replication over a limit.
         ModelFormatError: bodies that are not rigid links.
     """
     merge(root, file, reach)
@@ -67,7 +67,7 @@ def read_source(root: Element, file: str, reach: Reach, strict: bool) -> Source:
 
 
 def merge(root: Element, file: str, reach: Reach) -> None:
-    """Put the content of every included file in place of its `<include>`, as MuJoCo does; each file at most once."""
+    """Replace every `<include>` by the content of its file, as MuJoCo does; each file at most once."""
     seen = {Path(file).resolve()}
     for element in root.walk():
         while any(child.tag == "include" for child in element.children):
@@ -77,7 +77,7 @@ def merge(root: Element, file: str, reach: Reach) -> None:
 
 
 def included(element: Element, main: str, reach: Reach, seen: set[Path]) -> list[Element]:
-    """The elements an `<include>` stands for; any other element stands for itself."""
+    """Return the elements in the file of an `<include>`; any other element itself."""
     if element.tag != "include":
         return [element]
     path = found(element, main, reach)
@@ -89,7 +89,7 @@ def included(element: Element, main: str, reach: Reach, seen: set[Path]) -> list
 
 
 def found(element: Element, main: str, reach: Reach) -> Path:
-    """The file that an element names, relative to the main file or to the one it stands in, in the folders of the description."""
+    """Return the file that an element names, relative to the main file or to its own, in the folders of the description."""
     check_path(element, "file")
     name, files = element.text("file"), [main, element.place.file]
     where = {"place": element.place, "element": f"<{element.tag}>", "attribute": "file", "text": name}
@@ -104,7 +104,7 @@ def found(element: Element, main: str, reach: Reach) -> Path:
 
 
 def check(root: Element, reach: Reach, strict: bool) -> None:
-    """Refuse what the compiler should not be asked for; report meshes and textures that it will not be given."""
+    """Refuse elements and attributes that the compiler cannot be given; report meshes and textures that are out of reach."""
     elements = list(root.walk())
     assets = [x for x in elements if x.tag not in ("include", "model")]
     files = [(x, key) for x in assets for key in x.attributes if key.startswith("file") or (x.tag == "compiler" and key in FOLDERS)]
@@ -113,7 +113,7 @@ def check(root: Element, reach: Reach, strict: bool) -> None:
         if element.tag in REFUSED:
             rule = f"{REFUSED[element.tag]}: <{element.tag}> is not read"
             kind = ModelSecurityError if element.tag == "plugin" else ModelFormatError  # code from elsewhere
-            raise kind(rule, place=element.place, element=element.path, fix="model it by rigid bodies and joints")
+            raise kind(rule, **element.where, fix="model it by rigid bodies and joints")
         for attribute in element.attributes:
             if attribute in NUMBERS:
                 check_finite(element, attribute)
@@ -125,13 +125,13 @@ def check(root: Element, reach: Reach, strict: bool) -> None:
 
 
 def check_finite(element: Element, attribute: str) -> None:
-    """MuJoCo reads infinities and what is not a number, and only says so on the screen; a long axis becomes zero."""
+    """Refuse numbers that are not finite and directions whose length overflows: MuJoCo accepts them and only prints a message."""
     largest = 0.0
     for word in element.attributes[attribute].split():
         try:
             number = float(word)
         except ValueError:
-            continue  # MuJoCo will say what it wants there
+            continue  # MuJoCo reports it
         if not math.isfinite(number):
             raise element.wrong(attribute, f"{word[:40]!r} is not finite in double precision", fix="write a finite number")
         largest = max(largest, abs(number))
@@ -140,16 +140,14 @@ def check_finite(element: Element, attribute: str) -> None:
 
 
 def check_path(element: Element, attribute: str) -> None:
-    """Text is included from the description's own folders only."""
+    """Refuse a file name that leads out of the description's folders."""
     name = element.text(attribute)
     if reason := forbidden(name):
-        fix = "name it relative to the description"
-        where = {"place": element.place, "element": element.path, "attribute": attribute, "text": name}
-        raise ModelSecurityError(reason, **where, fix=fix)
+        raise ModelSecurityError(reason, **element.where, attribute=attribute, text=name, fix="name it relative to the description")
 
 
 def written(root: Element) -> str:
-    """One start tag a line, end tags behind the last line of what they end."""
+    """Return the text of an element: one start tag per line, end tags after the last start tag in them."""
     lines: list[str] = []
     for element, starts in events(root):
         if starts:
@@ -161,7 +159,7 @@ def written(root: Element) -> str:
 
 
 def events(root: Element) -> Iterator[tuple[Element, bool]]:
-    """Each element where it starts (True) and where it ends (False)."""
+    """Yield each element at its start (True) and at its end (False)."""
     stack = [(root, True)]
     while stack:
         element, starts = stack.pop()

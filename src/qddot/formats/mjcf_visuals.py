@@ -1,6 +1,4 @@
-"""Shapes that MJCF draws: plain shapes and meshes of geoms that are shown by default. A mesh is only named here; who draws it opens
-it.
-"""
+"""Visuals of MJCF: shapes and meshes of geoms that are shown by default. Meshes are only named here, and opened when drawn."""
 
 from __future__ import annotations
 
@@ -18,15 +16,15 @@ from qddot.model.spatial import Mat, Transform, Vec
 
 SHAPES = {2: "sphere", 3: "capsule", 5: "cylinder", 6: "box"}  # of MuJoCo's mjtGeom
 MESH = 7
-HIDDEN = 3  # groups from here on are for collisions
+HIDDEN = 3  # groups from this one on are for collisions
 POINT = 1e-6  # m
-GREY = (0.5, 0.5, 0.5, 1.0)  # of a geom that says nothing
+GREY = (0.5, 0.5, 0.5, 1.0)  # default colour of a geom
 
 
 def named_meshes(mujoco: Any, spec: Any, reach: Reach, weighs: Callable[[Any], bool]) -> dict[str, Visual]:
-    """The visuals of geoms that are meshes, by the name of the geom.
+    """Return the visuals of geoms that are meshes, by the name of the geom.
 
-    A geom that weighs nothing becomes a point, which keeps its place while the mesh need not be there.
+    A geom without weight becomes a point, which keeps its pose, so that the mesh need not exist.
     """
     files = {mesh.name or Path(mesh.file).stem: mesh for mesh in spec.meshes if mesh.file}
     found: dict[str, Visual] = {}
@@ -34,8 +32,11 @@ def named_meshes(mujoco: Any, spec: Any, reach: Reach, weighs: Callable[[Any], b
         mesh = files.get(geom.meshname)
         if mesh is None or geom.type != mujoco.mjtGeom.mjGEOM_MESH or geom.group >= HIDDEN:
             continue
-        file = file_of(spec, mesh, reach)
-        if file is None or not np.allclose(mesh.refquat, (1, 0, 0, 0)):
+        if not np.allclose(mesh.refquat, (1, 0, 0, 0)):
+            continue
+        try:
+            file = mesh_file(spec, mesh.file, reach)
+        except Refused:
             continue
         geom.name = geom.name or f"drawn mesh {i}"
         scale = tuple(float(x) for x in mesh.scale)
@@ -46,17 +47,14 @@ def named_meshes(mujoco: Any, spec: Any, reach: Reach, weighs: Callable[[Any], b
     return found
 
 
-def file_of(spec: Any, mesh: Any, reach: Reach) -> Path | None:
-    """None where it lies elsewhere, or nowhere."""
-    inner = Path(mesh.file).name if getattr(spec, "strippath", False) else mesh.file
-    try:
-        return reach.within(str(Path(spec.meshdir) / inner), reach.folder)
-    except Refused:
-        return None
+def mesh_file(spec: Any, name: str, reach: Reach) -> Path:
+    """Return the file of a mesh. Raises Refused: it is out of reach or does not exist."""
+    inner = Path(name).name if getattr(spec, "strippath", False) else name
+    return reach.within(str(Path(spec.meshdir) / inner), reach.folder)
 
 
 def color_of(spec: Any, geom: Any) -> tuple[float, float, float] | None:
-    """Colour of the geom, or of its material; None leaves it to the file."""
+    """Return the colour of a geom, or of its material; None if neither is given: then the mesh file decides."""
     material = spec.material(geom.material) if geom.material else None
     rgba = tuple(float(x) for x in geom.rgba)
     if material is not None and np.allclose(rgba, GREY):
@@ -66,13 +64,13 @@ def color_of(spec: Any, geom: Any) -> tuple[float, float, float] | None:
 
 
 def visuals_of(model: Any, body: int, meshes: dict[str, Visual]) -> tuple[Visual, ...]:
-    """The shapes of one body of the compiled model; MuJoCo's own sizes are halves."""
+    """Return the shapes of one body of the compiled model; MuJoCo's sizes are halves."""
     found = []
     for i in range(model.body_geomadr[body], model.body_geomadr[body] + model.body_geomnum[body]):
         kind, size = SHAPES.get(int(model.geom_type[i])), [float(x) for x in model.geom_size[i]]
         pose, mesh = placed(model.geom_pos[i], model.geom_quat[i]), meshes.get(model.geom(i).name)
         if mesh is not None:
-            if model.geom_type[i] == MESH:  # which MuJoCo has moved into its principal axes
+            if model.geom_type[i] == MESH:  # MuJoCo has moved it into its principal axes
                 pose = pose @ placed(model.mesh_pos[model.geom_dataid[i]], model.mesh_quat[model.geom_dataid[i]]).inverse
             found.append(replace(mesh, pose=pose @ mesh.pose))
         elif kind is not None and model.geom_group[i] < HIDDEN:

@@ -1,7 +1,7 @@
-"""Where each value stands in a JSON or TOML text that has already been found well-formed.
+"""Places of the values in a well-formed JSON or TOML text.
 
-The standard parsers give values without places. This scanner knows just enough of the two syntaxes to find the places, and
-relies on the parser to have refused everything else.
+The standard parsers give values without places. This scanner knows just enough of both syntaxes to find the places, and relies on
+the parser having refused any other text before.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 @dataclass
 class Spot:
-    """A value from `start` to `end` in the text, with the spots of what it holds."""
+    """Range of a value in the text, from `start` to `end`, with the spots of its items."""
 
     start: int
     end: int
     items: dict[str, Spot] | list[Spot] | None = None
 
     def get(self, key: str | int) -> Spot:
-        """The spot of an item, or this one if the scanner lost it."""
+        """Return the spot of an item, or this one if the scanner has not found the item."""
         if isinstance(self.items, dict):
             return self.items.get(key, self)  # type: ignore[arg-type]
         if isinstance(self.items, list) and isinstance(key, int) and key < len(self.items):
@@ -43,7 +43,7 @@ def json_positions(text: str, file: str) -> Spot:
 
 
 def toml_positions(text: str, file: str) -> Spot:
-    """The root table; tables under headers begin at their header."""
+    """Return the spot of the root table; tables under headers begin at their header."""
     scan = _Scanner(text, "=", file)
     root = current = Spot(0, len(text), {})
     at = scan.blank(0)
@@ -68,13 +68,13 @@ class _Scanner:
         return BLANK.match(self.text, at).end()  # type: ignore[union-attr]
 
     def value(self, at: int, depth: int = 1) -> Spot:
-        """The value that begins at or after `at`."""
+        """Return the spot of the value that begins at or after `at`."""
         at = self.blank(at)
         if depth > MAX_DEPTH:
             line = self.text.count("\n", 0, at) + 1
             raise ModelLimitError(f"nesting depth is over the limit of {MAX_DEPTH}", place=Place(self.file, line))
         opening = self.text[at : at + 1]
-        if opening in ("[", "{") and opening:
+        if opening in ("[", "{"):
             return self.collection(at, depth)
         if found := STRING.match(self.text, at):
             return Spot(at, found.end())
@@ -98,18 +98,18 @@ class _Scanner:
         return spot
 
     def pair(self, at: int, table: Spot, depth: int = 1) -> int:
-        """One `key = value`, put into `table`; returns where it ends."""
+        """Add one `key = value` to `table`; return the position of its end."""
         keys, end = self.keys(at)
         value = self.value(end + 1, depth + 1)
         items: Any = _table(table, keys[:-1], value.start, False).items
-        if keys[-1] in items:  # in JSON; in TOML the parser has said so before
+        if keys[-1] in items:  # in JSON; in TOML the parser has refused it already
             place = Place(self.file, self.text.count("\n", 0, at) + 1)
             raise ModelSyntaxError("the key is given twice", place=place, attribute=keys[-1], fix="keep one")
         items[keys[-1]] = value
         return value.end
 
     def keys(self, at: int) -> tuple[list[str], int]:
-        """A dotted key, and where what follows it stands."""
+        """Return the parts of a dotted key, and the position of its separator."""
         keys = []
         while True:
             at = self.blank(at)
@@ -131,7 +131,7 @@ class _Scanner:
 
 
 def _table(table: Spot, keys: list[str], start: int, new: bool) -> Spot:
-    """The table of a dotted key; with `new`, one more in the array of tables of that name."""
+    """Return the table of a dotted key; with `new`, after adding one to the array of tables of that name."""
     for i, key in enumerate(keys):
         items = table.items
         if new and i == len(keys) - 1:

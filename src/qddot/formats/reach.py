@@ -1,6 +1,6 @@
-"""Which files a description may open: those of its own folder or package, and of packages that are found or given.
+"""Files that a description may open: those of its own folder or package, and of packages that are found or given.
 
-Nothing is opened by a fixed path or through a link that leads out of these folders, and the environment is not consulted.
+No path or link that leads out of these folders is opened, and the environment is not consulted.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from urllib.parse import unquote
 from qddot.errors import ModelError, ModelReferenceError, ModelSecurityError, ModelValueError
 
 MANIFEST = "package.xml"
-NEAR = 3  # so many folders above the description one counts as a package by its name alone
-SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):")  # two letters at least: one is a drive
+NEAR = 3  # up to so many folders above the description, a folder is a package by its name alone
+SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):")  # two letters at least: a single one is a drive
 PACKAGES = ("package", "model")
 
 
 class Refused(ValueError):
-    """Something a description may not have: which error it is, once its place is known."""
+    """Refusal of something in a description: rule, kind of error and fix, to be raised again where the place is known."""
 
     def __init__(self, rule: str, kind: type[ModelError] = ModelValueError, fix: str = "") -> None:
         super().__init__(rule)
@@ -28,15 +28,15 @@ class Refused(ValueError):
 
 
 class Reach:
-    """The folders in reach of a description.
+    """The folders whose files a description may open.
 
     Args:
-        path: of the description; None where it is a text, which has no folder.
+        path: that of the description; None for a text, which has no folder.
         packages: folders of packages, by name, besides those that are found above or beside the description.
 
     Attributes:
-        folder: of the description, or None.
-        roots: what it may open files in.
+        folder: that of the description, or None.
+        roots: folders whose files it may open.
     """
 
     def __init__(self, path: Path | None, packages: Mapping[str, str | PathLike[str]] | None = None) -> None:
@@ -45,13 +45,15 @@ class Reach:
         self.roots = [*([own_package(self.folder)] if self.folder else []), *self.packages.values()]
 
     def at(self, path: Path) -> Reach:
-        """The reach of a file that this description is made of: its own folder to start from, the same to open files in."""
+        """Return the reach of a file that this description includes: paths start at its folder, the allowed folders are the
+        same."""
         other = Reach(path, self.packages)
         other.roots = self.roots
         return other
 
     def package(self, name: str) -> Path:
-        """The folder of a package: one that was given, one above the description, or one with a manifest beside one of those.
+        """Return the folder of a package: one that was given, one above the description, or one with a manifest beside one of
+        those.
 
         Raises:
             Refused: it is not found.
@@ -70,12 +72,13 @@ class Reach:
         raise Refused(f"the package {name!r} is not found {where}", ModelReferenceError, fix)
 
     def found(self, name: str, folder: Path) -> Path:
+        """Add the folder of a package and return it."""
         self.packages[name] = folder
         self.roots.append(folder)
         return folder
 
     def within(self, name: str, folder: Path | None) -> Path:
-        """The file of that name, relative to a folder.
+        """Return the path of a file, relative to a folder.
 
         Raises:
             Refused: it lies outside, or does not exist.
@@ -102,7 +105,7 @@ class Reach:
         return path
 
     def mesh(self, name: str) -> Path:
-        """The mesh that a description names: relative to its folder, by `package://` or by its full path, with or without `file://`.
+        """Return the mesh that a description names: relative to its folder, by `package://`, or by its full path (also `file://`).
 
         Raises:
             Refused: it lies outside, does not exist, or would have to be fetched.
@@ -118,5 +121,5 @@ class Reach:
 
 
 def own_package(folder: Path) -> Path:
-    """The package a folder stands in; the folder, where it stands in none."""
+    """Return the folder of the package that contains a folder; the folder itself if none does."""
     return next((above for above in (folder, *folder.parents) if (above / MANIFEST).is_file()), folder)

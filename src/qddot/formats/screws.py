@@ -22,8 +22,8 @@ from qddot.model.scalar import Scalar, is_symbolic, is_zero, sqrt
 from qddot.model.spatial import Motion, Transform, Vec
 from qddot.place import Place
 
-NO_TURN = 1e-9  # |w| below this part of |v| is rounding noise of a slider
-NO_PITCH = 1e-12  # the same for the pitch of a hinge
+NO_TURN = 1e-9  # |w| below this fraction of |v| is rounding noise of a prismatic joint
+NO_PITCH = 1e-12  # likewise for the pitch of a hinge
 
 
 @dataclass(frozen=True)
@@ -55,17 +55,17 @@ def screws_model(
     strict: bool = False,
     places: Sequence[Place | None] | None = None,
 ) -> Model:
-    """A serial arm from its screw axes: link i stands at `exp(S_1 q_1) ... exp(S_i q_i) M_i`.
+    """Return a serial arm from its screw axes: the pose of link i is `exp(S_1 q_1) ... exp(S_i q_i) M_i`.
 
     Args:
         screws: `[w; v]` of each joint at q = 0, angular part first, in base axes about the base's origin. A length other than 1
-            is kept (the joint moves that much more per unit of its coordinate) and reported; a pitch makes a helical joint.
-        home_poses: 4 x 4 poses `M_i` of the link frames in the base at q = 0; without them each link frame stands on its axis.
+            is kept, with a warning (the joint moves by that length per unit of its coordinate); a pitch makes a helical joint.
+        home_poses: 4 x 4 poses `M_i` of the link frames in the base at q = 0; without them each link frame is on its axis.
         tool: 4 x 4 pose of a frame named `tool` on the last link, in the base at q = 0.
         relative: each pose is given in the frame before it, the tool's in that of the last link; the tool may then be the last
             of `home_poses` (Modern Robotics' `Mlist`).
         body_screws: the screws are given in the tool's frame (`Blist`).
-        inertias: of each link in its frame.
+        inertias: inertia of each link in its frame.
         limits, mimics, base_inertia, places: as in `dh_model`.
 
     Raises:
@@ -101,7 +101,7 @@ def screws_model(
 
 
 def inertia_from_spatial_matrix(G: Sequence[Sequence[float]] | Sequence[float] | np.ndarray) -> Inertia:
-    """The inertia in a 6 x 6 spatial matrix `[[I, m[c]], [m[c]^T, m 1]]` about the frame's origin, or in its diagonal (6,).
+    """Return the inertia in a 6 x 6 spatial matrix `[[I, m[c]], [m[c]^T, m 1]]` about the frame's origin, or in its diagonal (6,).
 
     Raises:
         ModelValueError: not the matrix of a rigid body.
@@ -129,7 +129,7 @@ def inertia_from_spatial_matrix(G: Sequence[Sequence[float]] | Sequence[float] |
 def _homes(
     poses: Sequence[Matrix] | None, tool: Matrix | None, count: int, relative: bool
 ) -> tuple[list[Transform], Transform | None]:
-    """Poses of the link frames and of the tool in the base at q = 0."""
+    """Return the poses of the link frames and of the tool in the base at q = 0."""
     homes = [Subject(f"home pose {i}").pose("", pose) for i, pose in enumerate(() if poses is None else poses, 1)]
     end = None if tool is None else Subject("tool").pose("", tool)
     if relative and end is None and len(homes) == count + 1:
@@ -155,7 +155,7 @@ def _twist(screw: Any, subject: Subject) -> tuple[Motion, Subject]:
 
 
 def _screw_step(twist: Motion, subject: Subject, before: Transform, home: Transform | None) -> tuple[Joint, Transform]:
-    """The joint of one screw, between the link frame before it and its own, both at q = 0; and the latter."""
+    """Return the joint of one screw, from the link frame `before` it to its own, both at q = 0; and the latter."""
     w, v = twist
     turning, sliding = _length(w), _length(v)
     if turning is None or (sliding is None and turning == 0):
@@ -174,7 +174,7 @@ def _screw_step(twist: Motion, subject: Subject, before: Transform, home: Transf
     if hinge:
         point, pitch = w.cross(v) * (1 / turning**2), _pitch(w, v, turning, sliding)
         kind, axis = ("revolute" if is_zero(pitch) else "helical"), w * (1 / turning)
-    else:  # any line will do: the one through the link's own origin
+    else:  # any parallel line will do: the one through the link's own origin
         point, pitch, kind, axis = (home or before).p, 0.0, "prismatic", v * (1 / rate)
     joint = Transform(Transform().R, snapped(point))
     home = joint if home is None else home
@@ -187,7 +187,7 @@ def _length(v: Vec) -> float | None:
 
 
 def _pitch(w: Vec, v: Vec, turning: float, sliding: float | None) -> Scalar:
-    """Metres a radian along the axis; what is rounding noise beside the lever arm is none."""
+    """Return the pitch, m/rad; one that is rounding noise beside the lever arm is 0."""
     along = w.dot(v)
     if is_symbolic(along):
         return 0.0 if _vanishes([x * y for x, y in zip(w, v)]) else along / turning**2
@@ -195,7 +195,7 @@ def _pitch(w: Vec, v: Vec, turning: float, sliding: float | None) -> Scalar:
 
 
 def _vanishes(terms: list[Scalar]) -> bool:
-    """Whether the terms cancel whatever their symbols are, judged at a few points: expanding them might take forever."""
+    """Return True if the terms cancel for all values of their symbols; tested at a few points, since expanding may take forever."""
     import random  # only now
 
     rng, symbols = random.Random(0), sorted(symbols_in(Vec(*terms)), key=str)

@@ -1,4 +1,4 @@
-"""A serial arm from its joints in order and lists of all else: what tables of any kind become."""
+"""Serial arms from a list of joints and lists of their other parts: the common end of DH tables and screws."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Matrix = Sequence[Sequence[Scalar]] | np.ndarray | Transform
 
 @dataclass(frozen=True)
 class Parts:
-    """Parts of a serial arm besides its geometry: one entry a joint in each list that is given."""
+    """Parts of a serial arm besides its geometry: lists with one entry per joint, or None."""
 
     inertias: Sequence[Inertia | None] | None = None
     drives: Sequence[Drive | None] | None = None
@@ -34,6 +34,7 @@ class Parts:
     places: Sequence[Place | None] | None = None
 
     def check(self, count: int) -> None:
+        """Raise ModelValueError: not a list; ModelStructureError: a list without `count` entries."""
         for field in fields(self):
             given = getattr(self, field.name)
             if given is None:
@@ -48,11 +49,12 @@ class Parts:
                 )
 
     def part(self, name: str, index: int, kind: type, default: Any = None) -> Any:
-        """An entry of that type, or the default."""
+        """Return an entry of that type, or the default."""
         value = self.get(name, index)
         return default if value is None else Subject(name).instance(f"[{index}]", value, kind)
 
     def get(self, name: str, index: int, default: Any = None) -> Any:
+        """Return an entry of any type, or the default."""
         given = getattr(self, name)
         return default if given is None or given[index] is None else given[index]
 
@@ -64,13 +66,14 @@ def check_lists(**lists: Any) -> None:
 
 
 def serial_joint(kind: str, origin: Transform, tip: Transform = Transform(), **rest: Any) -> Joint:  # noqa: B008
-    """A joint whose place in the arm `serial_model` gives."""
+    """Return a joint without names, which `serial_model` adds."""
     return Joint("", kind, "", "", origin, tip=tip, **rest)
 
 
 def serial_model(
     name: str, steps: list[Joint], parts: Parts, frames: Sequence[Frame], base: Link, gravity: Sequence[Scalar], strict: bool
 ) -> Model:
+    """Return the chain of the joints `steps`, each with its link and its other parts."""
     robot = Subject(f"robot {name!r}")
     robot.instance("name", name, str)
     robot.instance("base", base.name, str)

@@ -1,6 +1,6 @@
-"""Source of a description: its bytes, its name in messages, its format, and where it stands.
+"""Source of a description: its bytes, its name in messages, its format, and its path.
 
-A file says its format by its suffix, a text by how it begins.
+The format of a file follows from its suffix, that of a text from its beginning.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ FORMATS = ("urdf", "mjcf", "xacro", "toml", "json", "yaml")
 
 
 class Description(NamedTuple):
-    """A description to be read. `kind` is one of `FORMATS`, or `"xml"`: URDF or MJCF, by its root element."""
+    """A description to be read. `kind` is one of `FORMATS`, or `"xml"`: URDF or MJCF, depending on the root element."""
 
     data: bytes
     name: str
@@ -35,12 +35,12 @@ class Description(NamedTuple):
 
     @property
     def stem(self) -> str:
-        """Name for a robot that has none: the file's."""
+        """The file's name, for a robot without one."""
         return self.path.stem if self.path else "robot"
 
 
 def from_file(source: str | PathLike[str]) -> Description:
-    """A file, or a robot of the catalog by its name."""
+    """Return the description in a file, or that of a robot of the catalog by its name."""
     path = _path(source)
     kind = SUFFIXES.get(path.suffix.lower())
     if kind is None:
@@ -50,7 +50,7 @@ def from_file(source: str | PathLike[str]) -> Description:
 
 
 def from_stream(stream: IO[Any], format: str | None = None) -> Description:
-    """Read what an open file still has to give. If it has the name of a file, that is where meshes and includes are looked for."""
+    """Read the rest of an open file. If it has the name of a file, meshes and includes are looked for in that file's folder."""
     name = getattr(stream, "name", None)
     path = Path(name) if isinstance(name, str) and Path(name).is_file() else None
     try:
@@ -64,7 +64,7 @@ def from_stream(stream: IO[Any], format: str | None = None) -> Description:
 
 
 def from_text(text: str | bytes, format: str | None = None, name: str = "<text>") -> Description:
-    """A description in memory."""
+    """Return a description that is in memory."""
     if not isinstance(text, (str, bytes)):
         raise InputError(f"a description is text, and this is a {type(text).__name__} (load takes paths and open files)")
     data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
@@ -78,7 +78,7 @@ def from_text(text: str | bytes, format: str | None = None, name: str = "<text>"
 
 
 def sniffed(data: bytes, name: str) -> str:
-    """The format of a text, by how it begins."""
+    """Return the format of a text by its beginning."""
     text = data.removeprefix(b"\xef\xbb\xbf").lstrip()
     if not text:
         raise ModelFormatError("the text is empty", place=Place(name, 1, 1), fix="give the text of a description")
@@ -86,46 +86,38 @@ def sniffed(data: bytes, name: str) -> str:
         return "xacro" if b"<xacro:" in text else "xml"
     if text.startswith(b"{"):
         return "json"
+    where: dict[str, Any] = {"place": Place(name, 1, 1), "text": text[:20].decode("utf-8", "replace")}
     if text.startswith((b"data:", b"String value is:")) and b"<robot" in text:
-        raise ModelFormatError(
-            "a description within what a command of ROS prints about it",
-            place=Place(name, 1, 1),
-            text=text[:20].decode("utf-8", "replace"),
-            fix="ros2 param get --hide-type /robot_state_publisher robot_description prints it alone",
-        )
+        fix = "ros2 param get --hide-type /robot_state_publisher robot_description prints it alone"
+        raise ModelFormatError("a description within what a command of ROS prints about it", **where, fix=fix)
     lines = (line.strip() for line in io.BytesIO(text) if line.strip() and not line.strip().startswith(b"#"))
     first = next(lines, b"")
     if first.startswith(b"[") or re.match(rb"[\w.\"'-]+\s*=", first):
         return "toml"
     if first.startswith((b"---", b"%YAML")) or re.match(rb"[\w.\"'-]+\s*:", first):
         return "yaml"
-    raise ModelFormatError(
-        "this is no description that can be told by its beginning",
-        place=Place(name, 1, 1),
-        text=text[:20].decode("utf-8", "replace"),
-        fix=f"give its format: one of {', '.join(FORMATS)}",
-    )
+    rule = "this is no description that can be told by its beginning"
+    raise ModelFormatError(rule, **where, fix=f"give its format: one of {', '.join(FORMATS)}")
 
 
 def _declared_as_utf8(data: bytes) -> bytes:
-    """XML that has been decoded already: what it says of its encoding is no longer true."""
+    """Return decoded XML without its encoding declaration, which is no longer true."""
     return re.sub(rb"\A(\s*<\?xml[^>]*?)\s+encoding\s*=\s*(\"[^\"]*\"|'[^']*')", rb"\1", data, count=1)
 
 
 def _path(source: str | PathLike[str]) -> Path:
-    """The file that is meant."""
+    """Return the path of the file, or of the catalog's robot. Raises InputError, ModelFormatError, UnknownNameError,
+    FileNotFoundError: there is no such description."""
     if not isinstance(source, (str, PathLike)):
         raise InputError(f"load needs the path of a description, an open file or a catalog robot's name, not {as_written(source)}")
     if isinstance(source, str) and ("\n" in source or source.lstrip().startswith(("<", "{"))):
-        raise ModelFormatError(
-            f"this is the text of a description, {source.strip()[:20]!r}..., and not the path of one",
-            fix="qddot.load_string reads a text",
-        )
+        rule = f"this is the text of a description, {source.strip()[:20]!r}..., and not the path of one"
+        raise ModelFormatError(rule, fix="qddot.load_string reads a text")
     path = Path(os.path.expanduser(source))
     try:
         os.stat(path)
     except (FileNotFoundError, ValueError):
-        pass  # said below
+        pass  # reported below
     except OSError as error:
         where = Place(str(path)[:80])
         raise ModelFormatError(f"it cannot be looked at: {error.strerror}", place=where, fix="look at its path") from None
@@ -147,7 +139,7 @@ def _path(source: str | PathLike[str]) -> Path:
 
 
 def near_files(path: Path) -> str:
-    """`did you mean 'arm.toml'?`, if a description of a like name lies there."""
+    """Return `did you mean 'arm.toml'?` if the folder has a description with a similar name, else an empty text."""
     there = [x.name for x in path.parent.iterdir() if x.suffix.lower() in SUFFIXES] if path.parent.is_dir() else []
     said = near_matches(path.name, there)
     return said if said.startswith("did") else ""

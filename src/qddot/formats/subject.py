@@ -1,4 +1,4 @@
-"""Owner of a value in a description, so that a bad one is refused by name."""
+"""Checked access to values of a description: a bad one is refused with its element and its place."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FULL_TURN = 2 * math.pi + 0.01  # the slack is for angles that were rounded
 class Subject:
     """An element of a description, such as `dh row 2` at `arm.toml:14`.
 
-    Each method returns a sound value or raises `ModelValueError`.
+    Each method returns a valid value or raises `ModelValueError`.
     """
 
     element: str
@@ -40,11 +40,11 @@ class Subject:
         return ModelValueError(rule, place=self.where(attribute), element=self.element, attribute=attribute, text=text, fix=fix)
 
     def where(self, attribute: str) -> Place | None:
-        """The place of an attribute."""
+        """Return the place of an attribute."""
         return place_of(self.place, attribute.partition("[")[0])
 
     def number(self, attribute: str, value: object) -> Scalar:
-        """A finite number or an expression, also one that is written as in a file: `"l1/2"`."""
+        """Return a finite number or an expression, also from a text as in a file: `"l1/2"`."""
         if isinstance(value, str):
             try:
                 return Scope().evaluate(value)
@@ -57,14 +57,14 @@ class Subject:
             raise self.error("not a finite number", attribute, value, "write a number or an expression") from None
 
     def real(self, attribute: str, value: object) -> float:
-        """A finite number, no symbols."""
+        """Return a finite number without symbols."""
         number = self.number(attribute, value)
         if is_symbolic(number):
             raise self.error("a plain number is needed here", attribute, value, "give its symbols values")
         return number
 
     def vector(self, attribute: str, values: object, size: int = 3) -> tuple[Scalar, ...]:
-        """Tuple of so many finite numbers or expressions."""
+        """Return a tuple of `size` finite numbers or expressions."""
         if isinstance(values, (str, dict)) or not isinstance(values, (Sequence, np.ndarray)) or getattr(values, "ndim", 1) == 0:
             raise self.error(f"{size} numbers are needed", attribute, values, f"give a list of {size}")
         if len(values) != size:
@@ -72,7 +72,7 @@ class Subject:
         return tuple(self.number(f"{attribute}[{i}]", x) for i, x in enumerate(values))
 
     def angles(self, attribute: str, values: Sequence[Scalar]) -> Sequence[Scalar]:
-        """The angles as they are; one beyond a full turn is reported, since it is probably meant in degrees."""
+        """Return the angles unchanged; warn of one beyond a full turn, which is probably meant in degrees."""
         if any(not is_symbolic(x) and abs(x) > FULL_TURN for x in values):
             shown = " ".join(f"{x:g}" if isinstance(x, float) else str(x) for x in values)
             rule = f"{attribute} is in radians and this is more than a full turn: are these degrees?"
@@ -80,14 +80,14 @@ class Subject:
         return values
 
     def instance(self, attribute: str, value: Any, kind: type) -> Any:
-        """A value of that type."""
+        """Return the value if it is of that type."""
         if not isinstance(value, kind):
             wanted = "a text" if kind is str else f"{'an' if kind.__name__[0] in 'AEIOU' else 'a'} {kind.__name__}"
             raise self.error(f"{wanted} is needed", attribute, value, f"give {wanted}")
         return value
 
     def made(self, make: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
-        """Call `make`; an error that it raises is told of this element by its name."""
+        """Call `make`; an error that it raises is raised again with this element and its place."""
         try:
             return make(*arguments, **named)
         except ModelError as error:
@@ -96,7 +96,7 @@ class Subject:
             raise self.error(str(error)) from None
 
     def limits(self, value: Any) -> Limits:
-        """Limits, given as such or as (lower, upper); none if None."""
+        """Return limits from `Limits` or (lower, upper); infinite ones for None."""
         if value is None or isinstance(value, Limits):
             return value or Limits()
         pair = isinstance(value, Sequence) or (isinstance(value, np.ndarray) and value.ndim == 1)
@@ -105,7 +105,7 @@ class Subject:
         return self.made(Limits, *value)
 
     def mimic(self, value: Any) -> Mimic | None:
-        """A Mimic, given as such, as the name of the joint to follow, or as (joint, multiplier, offset); None if None."""
+        """Return a `Mimic` from one, from the name of the joint to follow, or from (joint, multiplier, offset); None for None."""
         if value is None or isinstance(value, Mimic):
             return value
         parts = (value,) if isinstance(value, str) else value
@@ -114,7 +114,7 @@ class Subject:
         return self.made(Mimic, *parts)
 
     def pose(self, attribute: str, matrix: Any) -> Transform:
-        """A pose, given as such or as a 4 x 4 homogeneous matrix."""
+        """Return a pose from a `Transform` or a 4 x 4 homogeneous matrix."""
         if isinstance(matrix, Transform):
             return matrix
         listed = isinstance(matrix, (Sequence, np.ndarray)) and not isinstance(matrix, str) and getattr(matrix, "ndim", 1) > 0
@@ -134,7 +134,7 @@ class Subject:
             ) from None
 
     def direction(self, attribute: str, values: object) -> Vec:
-        """A unit vector; another length is reported and scaled, zero is refused."""
+        """Return a unit vector; another length is scaled with a warning, zero is refused."""
         numbers = self.vector(attribute, values)
         axis, length = unit(Vec(*numbers))
         if is_symbolic(length):
@@ -142,10 +142,6 @@ class Subject:
         if length == 0:
             raise self.error("it has no direction", attribute, values, "give a vector that is not zero")
         if abs(length - 1) > UNIT_TOLERANCE:
-            warn(
-                f"{attribute} has length {length:.6g}; made unit",
-                place=self.where(attribute),
-                element=self.element,
-                text=str(numbers),
-            )
+            rule = f"{attribute} has length {length:.6g}; made unit"
+            warn(rule, place=self.where(attribute), element=self.element, text=str(numbers))
         return axis

@@ -1,16 +1,16 @@
 """qddot's own description of a robot: one schema, written as TOML, JSON or YAML.
 
-    name = "elbow"                       # the file's name by default
-    gravity = [0, -9.81, 0]              # m/s^2 in base axes; (0, 0, -9.81) by default
+    name = "elbow"                       # by default the file's name
+    gravity = [0, -9.81, 0]              # m/s^2 in base axes; by default (0, 0, -9.81)
     values = {l1 = 0.5, m1 = 1.2}        # numbers for symbols; a symbol without one stays open
 
-    [[dh]]                               # one row a joint: a, alpha, d, theta; what is left out is 0
+    [[dh]]                               # one row per joint: a, alpha, d, theta; a missing one is 0
     a = "l1"
     theta = "pi/2"
-    name = "upper"                       # of the link
+    name = "upper"                       # name of the link
     inertia = {shape = "cylinder", mass = "m1", radius = 0.04, length = "l1", axis = "x", com = ["-l1/2", 0, 0]}
 
-A number is a number, or a text with arithmetic: `+ - * / **`, parentheses, `pi`, `sin cos tan sqrt`, and names of symbols.
+Each number may also be a text with arithmetic: `+ - * / **`, parentheses, `pi`, `sin cos tan sqrt`, and names of symbols.
 With a list `symbols = ["m1", ...]` only these names (and those of `values`) are accepted, which catches misspelt ones.
 SI units and radians throughout.
 
@@ -21,11 +21,11 @@ A file describes the robot in one of three ways:
     `convention`, `"standard"` or `"modified"` (Craig), and `tool`, a pose in the last link's frame.
 `screws` (short `S`), or `body_screws` (short `B`)
     A list of `[wx, wy, wz, vx, vy, vz]`, or of tables with the key `screw` and `home`, the pose of the link's frame at q = 0.
-    Beside it `tool` (short `M`), the pose of the tool at q = 0, and `relative = true` where each pose is given in the frame
-    before it.
+    Beside it `tool` (short `M`), the pose of the tool at q = 0, and `relative = true` if each pose is given in the frame before
+    it.
 `bodies`
     A list of tables: `name`, `parent` (the base by default), `type` (any joint, `"revolute"` by default), `axis` (`"z"`),
-    `xyz` and `rpy` or `rpy_deg` (where the joint stands in the parent's frame), `pitch`.
+    `xyz` and `rpy` or `rpy_deg` (pose of the joint in the parent's frame), `pitch`.
 
 Each table may also hold
     name, joint_name
@@ -33,7 +33,7 @@ Each table may also hold
                 shape ("point", "sphere", "box", "rod", "cylinder", "hollow_cylinder"), mass, com and the shape's
                 radius, length, size, outer_radius, inner_radius, axis; rpy or rpy_deg turn either; or
                 mesh (a file in the description's folders, or package://...), density or mass, scale (metres per unit: 0.001 for
-                millimetres), and xyz and rpy or rpy_deg where the mesh stands in the link's frame
+                millimetres), and xyz and rpy or rpy_deg, the pose of the mesh in the link's frame
     limits      lower, upper, velocity, effort; or [lower, upper]
     drive       viscous, coulomb and static (a number, or [positive, negative]), stribeck_velocity, load_friction,
                 smoothing_velocity, viscous_quadratic, viscous_cubic, offset, damping, stiffness, rest, gear_ratio,
@@ -42,11 +42,11 @@ Each table may also hold
     mimic       joint, multiplier, offset; or the name of the joint
 
 At the top: `name`, `about` (a table of `title`, `source` and `licence`, for people, and `kinematics_only`, why there are no masses:
-dynamics is then refused), `gravity`, `base` (name of the link that stands still), `base_inertia` (of that link, for a base that is
-made to float), `tip` (the link or frame meant where none is named; by default the only one at the end of the only chain),
+dynamics is then refused), `gravity`, `base` (name of the fixed link), `base_inertia` (that of the fixed link, used if the base is
+made to float), `tip` (the link or frame meant if none is named; by default the only one at the end of the only chain),
 `symbols`, `values`, `frames`, a list of tables `name`, `link`, `xyz`, `rpy` or `rpy_deg`, and `constraints`, a list of tables (see
 `qddot.formats.text_constraints`). A pose is a 4 x 4 matrix or a table `{xyz, rpy}`. `transmissions` is a list of tables `joints`,
-`matrix` (a row a motor), `motors` (their names) and `drives` (one a motor, as above, on the motor's side): motors that drive
+`matrix` (a row per motor), `motors` (their names) and `drives` (one per motor, as above, on the motor's side): motors that drive
 several joints at once.
 """
 
@@ -93,14 +93,14 @@ BODY = ("parent", "type", "axis", *POSE, "pitch")
 
 
 def values_in(source: Description) -> dict[str, float]:
-    """The numbers that a description gives for its symbols."""
+    """Return the numbers that a description gives for its symbols."""
     _, root = _form(parse_document(source.data, source.name, source.kind))
     keys = Keys(root, "robot", tuple(root.value), Scope(symbols=()))
     return dict(_values(keys)) if "values" in keys else {}
 
 
 def symbol_places(source: Description, reach: Reach) -> dict[str, Place]:
-    """Where each symbol without a value first stands in a description that can be read."""
+    """Return the first place of each symbol without a value in a description that can be read."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return _parsed(source, reach)[1].places
@@ -109,18 +109,18 @@ def symbol_places(source: Description, reach: Reach) -> dict[str, Place]:
 def parse_text(
     source: Description, reach: Reach, *, strict: bool = False, gravity: Sequence[Scalar] | None = None, symbolic: bool = False
 ) -> Model:
-    """The robot in a TOML, JSON or YAML text of our own schema.
+    """Return the robot in a TOML, JSON or YAML text of our own schema.
 
     Args:
-        reach: where its meshes may lie.
-        strict: refuse inertias no real body has, instead of warning.
-        gravity: instead of the file's.
-        symbolic: leave the symbols open for which the file gives `values`.
+        reach: files that it may open for meshes.
+        strict: refuse inertias that no real body has, instead of warning.
+        gravity: used instead of the file's.
+        symbolic: keep the symbols for which the file gives `values`.
 
     Raises:
         ModelSyntaxError: the file is not well-formed.
-        ModelLimitError: it is too large or too deep.
-        ModelFormatError: well-formed, but it describes no robot.
+        ModelLimitError: the file is too large or too deeply nested.
+        ModelFormatError: the file describes no robot.
         ModelError: see its other subclasses; each names the file and the line.
     """
     return _parsed(source, reach, strict, gravity, symbolic)[0]
@@ -129,13 +129,13 @@ def parse_text(
 def _parsed(
     source: Description, reach: Reach, strict: bool = False, gravity: Sequence[Scalar] | None = None, symbolic: bool = False
 ) -> tuple[Model, Scope]:
-    """The robot, and what names mean in its description."""
+    """Return the robot, and the scope of names in its description."""
     form, root = _form(parse_document(source.data, source.name, source.kind))
     faults, scope = Faults(), _scope(root, symbolic, reach)
     with faults:
-        Keys(root, "robot", (*TOP, *FORMS[form]), scope)  # and no others
+        Keys(root, "robot", (*TOP, *FORMS[form]), scope)  # refuses other keys
     top = Keys(root, "robot", tuple(root.value), scope)
-    if not top.items(form) and form != "bodies":  # without bodies there is still the base
+    if not top.items(form) and form != "bodies":  # a robot without bodies is its base
         raise ModelStructureError("the table has no rows", place=top.get(form).place, element=form, fix="give one for each joint")
     given: dict[str, Any] = {"name": top.text("name", source.stem), "base": top.text("base", "base")}
     with faults:
@@ -152,11 +152,11 @@ def _parsed(
         model = model.copy(transmissions=read_transmissions(top), kinematics_only=_kinematics_only(top), end=_tip(top, model))
     except ModelError as error:
         raise together([_as_written(each, top.get(form)) for each in (error, *error.others)]) from None
-    return model.with_constraints(read_constraints(top, model)) if "constraints" in top else model, top.scope
+    return model.copy(constraints=read_constraints(top, model)) if "constraints" in top else model, top.scope
 
 
 def _tip(top: Keys, model: Model) -> str | None:
-    """The link or frame meant where none is named."""
+    """Return the link or frame that is meant if none is named."""
     if "tip" not in top:
         return model.end
     name, names = top.text("tip"), [x.name for x in (*model.links, *model.frames)]
@@ -167,7 +167,7 @@ def _tip(top: Keys, model: Model) -> str | None:
 
 
 def _kinematics_only(top: Keys) -> str:
-    """Why the robot has no masses, empty if it has."""
+    """Return why the robot has no masses; an empty text if it has."""
     if "about" not in top:
         return ""
     about = Keys(top.get("about"), "about", ABOUT, top.scope)
@@ -177,7 +177,7 @@ def _kinematics_only(top: Keys) -> str:
 
 
 def _as_written(error: ModelError, node: Node) -> ModelError:
-    """An error of the model in the words of this format, and with a place."""
+    """Return an error of the model with the names of this format, and with a place."""
     if error.file and "> inertial" not in error.element:
         return error
     return type(error)(
@@ -191,7 +191,7 @@ def _as_written(error: ModelError, node: Node) -> ModelError:
 
 
 def _form(root: Node) -> tuple[str, Node]:
-    """How the file describes its robot, and its top table with short names written out."""
+    """Return the form of the description, and its top table with short names replaced by long ones."""
     if not isinstance(root.value, dict):
         raise ModelFormatError("a robot is a table of keys at the top", place=root.place, text=root.shown)
     long: dict[str, Node] = {}
@@ -215,7 +215,7 @@ def _form(root: Node) -> tuple[str, Node]:
 
 
 def _scope(root: Node, symbolic: bool, reach: Reach) -> Scope:
-    """The meaning of names: `values`, and the declared `symbols`."""
+    """Return the scope of names: `values`, and the declared `symbols`."""
     keys = Keys(root, "robot", tuple(root.value), Scope(symbols=()))
     declared = None
     if "symbols" in keys:
@@ -229,7 +229,7 @@ def _scope(root: Node, symbolic: bool, reach: Reach) -> Scope:
 
 
 def _values(top: Keys) -> dict[str, float]:
-    """Numbers for symbols, each of which may use the others, in whatever order they stand."""
+    """Return numbers for symbols; each may use the others, in any order."""
     node, scope = top.get("values"), Scope(symbols=())
     given = node.value if isinstance(node.value, dict) else {}
     table = Keys(node, "values", tuple(given) or ("name",), scope)
@@ -246,7 +246,7 @@ def _values(top: Keys) -> dict[str, float]:
 
 
 def _names_in(node: Node) -> list[str]:
-    """The symbols in a value, none if it is no expression: its evaluation will say why."""
+    """Return the symbols in a value; none if it is no valid expression, which its evaluation will report."""
     try:
         return sorted(names_in(node.value)) if isinstance(node.value, str) else []
     except ValueError:
@@ -330,11 +330,11 @@ def _bodies(top: Keys, faults: Faults, strict: bool, given: dict[str, Any]) -> M
         names |= {str(given_name.value)} if given_name else set()
         element = f"body {given_name.shown!r}" if given_name else f"body {i}"
         with faults:
-            Keys(node, element, (*ROW, *BODY), top.scope).get("name")  # what the tables may leave out, a tree needs
+            Keys(node, element, (*ROW, *BODY), top.scope).get("name")  # optional in the tables, required in a tree
         if not given_name:
             continue
         with faults:
-            keys = Keys(node, element, tuple(node.value), top.scope)  # whose other keys are looked at, too
+            keys = Keys(node, element, tuple(node.value), top.scope)  # accepts unknown keys, which are reported already
             builder.body(
                 parent=keys.text("parent", builder.base),
                 joint=keys.text("type", "revolute"),
@@ -353,7 +353,7 @@ def _bodies(top: Keys, faults: Faults, strict: bool, given: dict[str, Any]) -> M
 
 
 def _axis(keys: Keys) -> Any:
-    """A vector, or the name of a coordinate axis."""
+    """Return a vector, or the name of a coordinate axis."""
     named = "axis" in keys and keys.get("axis").value
     return named if isinstance(named, str) else keys.vector("axis", AXES["z"])
 

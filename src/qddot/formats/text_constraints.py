@@ -1,18 +1,18 @@
-"""Closed loops and coupled joints in our own schema: the list `constraints`, one table each.
+"""Closed loops and coupled joints in our own schema: the list `constraints`, a table for each.
 
     [[constraints]]
     connect = ["tip", "closure"]         # origins of two frames or links that coincide
-    axes = "xy"                          # of the first one's link, along which they do; "xyz" by default
+    axes = "xy"                          # axes of the first link along which they coincide; "xyz" by default
 
     [[constraints]]
-    weld = ["left", "right"]             # frames that coincide, or with pose, that of the second in the first
-    pose = {xyz = [0, 0, 0.1]}
+    weld = ["left", "right"]             # two frames that coincide
+    pose = {xyz = [0, 0, 0.1]}           # or the pose of the second in the first
 
     [[constraints]]
-    couple = ["joint2", "joint1"]        # q2 = 0.5 - 2 q1; without coefficients they are equal
+    couple = ["joint2", "joint1"]        # q2 = 0.5 - 2 q1; without coefficients q2 = q1
     coefficients = [0.5, -2]
 
-Each may also have a `name` and `active = false`, with which it is kept but not enforced.
+Each may also have a `name`, and `active = false`: then it is kept but not enforced.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ COMMON = ("name", "active")
 
 
 def read_constraints(top: Keys, model: Model) -> list[Constraint]:
-    """The constraints of a file, between the frames and joints of the model it describes."""
+    """Return the constraints of a file, between frames and joints of the model it describes."""
     return [_constraint(node, i, top, model) for i, node in enumerate(top.items("constraints"), 1)]
 
 

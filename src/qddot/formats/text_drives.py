@@ -1,4 +1,4 @@
-"""Drives on joints, in our own schema: the table `drive` of a joint, and the list `transmissions` (see `qddot.formats.text`)."""
+"""Drives in our own schema: the table `drive` of a joint, and the list `transmissions` (see `qddot.formats.text`)."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ SHAPES = {
     "solid_cylinder": ("radius", "length", "axis"),
     "hollow_cylinder": ("outer_radius", "inner_radius", "length", "axis"),
 }
-"""Name -> its measures, m; `axis` is that of its length, z by default. A solid cylinder has two names."""
+"""Shape -> its dimensions, m; `axis` is the axis of its length, z by default. A solid cylinder has two names."""
 
 ALIAS = {"cylinder": "solid_cylinder"}
 

@@ -1,4 +1,4 @@
-"""Rows of tables and trees in our own schema: what each may say of its link and joint (see `qddot.formats.text`)."""
+"""Rows of tables and trees in our own schema: the keys for a link and its joint (see `qddot.formats.text`)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ROW = ("name", "joint_name", "inertia", "limits", "drive", "mimic")
 
 
 def read_row(keys: Keys) -> dict[str, Any]:
-    """The parts of one row, None where it says nothing of them."""
+    """Return the parts of one row; None for a part that it does not have."""
     parts: dict[str, Callable[[], Any]] = {
         "name": lambda: keys.text("name") if "name" in keys else None,
         "joint_name": lambda: keys.text("joint_name") if "joint_name" in keys else None,
@@ -36,12 +36,12 @@ def read_row(keys: Keys) -> dict[str, Any]:
 
 
 def _inertia_place(keys: Keys) -> Place | None:
-    """Where a link's inertia stands, which is what is mostly wrong with a link; but for its name."""
+    """Return the place of a link's inertia, with which most errors of a link have to do; for its name, that of the name."""
     return TablePlace(*keys.get("inertia").place, {"name": keys.node.place.of("name")}) if "inertia" in keys else None
 
 
 def as_columns(rows: list[dict[str, Any]]) -> dict[str, list]:
-    """One list for each part, as the table functions take them."""
+    """Return a list for each part, as `dh_model` and `screws_model` take them."""
     named = {
         "name": "link_names",
         "joint_name": "joint_names",

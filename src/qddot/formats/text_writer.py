@@ -1,5 +1,5 @@
-"""A model as a TOML file of our own schema (`qddot.formats.text`) that reads back to the same robot, symbols and coupled motors
-included. Rotations pass through roll, pitch and yaw (about 1e-15); every other number reads back bit for bit."""
+"""Writer of TOML files of our own schema (`qddot.formats.text`) that read back to the same robot, symbols and coupled motors
+included. Rotations are written as roll, pitch and yaw (error about 1e-15); other numbers read back bit for bit."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ def write_text(model: Model, path: str | Path) -> None:
     the inertia, and a massless link of the original name fixed to it.
 
     Raises:
-        ModelValueError: a joint that this form of the schema cannot say: a screw with a length of its own, a turned frame that
-            still holds symbols, a joint that a constraint holds at a constant.
+        ModelValueError: something that bodies cannot express: a screw whose length is not 1, a rotated frame with symbols, a joint
+            that a constraint holds at a constant.
         OSError: the file cannot be written; it names the path given.
     """
     write_whole(file_path("path", path), to_toml(model).encode())
 
 
 def to_toml(model: Model) -> str:
-    """The text of that file."""
+    """Return the text of that file."""
     inertias = {link.name: link.inertia for link in model.links}
     top: dict[str, Any] = {"name": model.name, "base": model.root}
     top |= {"gravity": list(model.gravity)} if model.gravity != GRAVITY else {}
@@ -66,7 +66,7 @@ def to_toml(model: Model) -> str:
 
 
 def _bodies(joint: Joint, inertia: Inertia | None) -> list[dict[str, Any]]:
-    """One table, or two where the link's frame is not its joint's."""
+    """Return the table of a joint and its link, or two tables if the link's frame is not its joint's."""
     element = f"joint {joint.name!r}"
     if joint.rate != 1:
         raise ModelValueError("a screw with a length of its own: such a robot can be written as URDF", element=element)
@@ -112,22 +112,19 @@ def _transmission(x: Transmission) -> dict[str, Any]:
 
 
 def _constraint(c: Constraint, frames: list[Frame]) -> dict[str, Any]:
-    """A table; points that have no name yet become frames."""
+    """Return the table of a constraint; points without a name are added to `frames`."""
     given = {"name": c.name, **({} if c.active else {"active": False})}
     if isinstance(c, Coupling):
         if c.leader is None:
             raise ModelValueError("it holds a joint at a constant: lock the joint instead", element=f"constraint {c.name!r}")
         return {"couple": [c.joint, c.leader], "coefficients": list(c.coefficients), **given}
-    if isinstance(c, Connect):
-        ends = [(c.link1, Transform(p=c.point1)), (c.link2, Transform(p=c.point2))]
-        names = [_frame(frames, link, pose, f"{c.name}.{k}") for k, (link, pose) in enumerate(ends, 1)]
-        return {"connect": names, "axes": c.axes, **given}
-    ends = [(c.link1, c.pose1), (c.link2, c.pose2)]
-    return {"weld": [_frame(frames, link, pose, f"{c.name}.{k}") for k, (link, pose) in enumerate(ends, 1)], **given}
+    poses = (Transform(p=c.point1), Transform(p=c.point2)) if isinstance(c, Connect) else (c.pose1, c.pose2)
+    names = [_frame(frames, link, pose, f"{c.name}.{k}") for k, (link, pose) in enumerate(zip((c.link1, c.link2), poses), 1)]
+    return {"connect": names, "axes": c.axes, **given} if isinstance(c, Connect) else {"weld": names, **given}
 
 
 def _frame(frames: list[Frame], link: str, pose: Transform, name: str) -> str:
-    """The name of a pose on a link; a new frame, if it has none."""
+    """Return the name of a pose on a link; without one, a new frame is added."""
     if pose == Transform():
         return link
     for frame in frames:
@@ -138,12 +135,12 @@ def _frame(frames: list[Frame], link: str, pose: Transform, name: str) -> str:
 
 
 def _changed(thing: Any, default: Any) -> dict[str, Any]:
-    """Its fields that are not what they are by default."""
+    """Return the fields that differ from the default."""
     return {f.name: x for f in fields(thing) if (x := getattr(thing, f.name)) != getattr(default, f.name)}
 
 
 def _written(x: Any) -> str:
-    """A value in TOML, on one line."""
+    """Return a value in TOML, on one line."""
     if isinstance(x, bool):
         return "true" if x else "false"
     if isinstance(x, str):

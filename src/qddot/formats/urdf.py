@@ -1,9 +1,9 @@
-"""URDF, as far as dynamics goes: links, inertias, joints, limits, friction, mimics. Nothing outside the file is opened.
+"""Reader of URDF: links, inertias, joints, limits, friction, mimics. No other file is opened.
 
-What the file says is taken by the specification (http://wiki.ros.org/urdf/XML); where real files leave it, the reading is
-tolerant and reports itself. Elements the dynamics do not need (visuals, transmissions, plugins) are skipped. Three elements of
-ours, which other readers skip, carry what URDF cannot say: `qddot_drive`, `qddot_screw` and `qddot_gravity`; and so does an
-attribute of `<limit>`, `qddot_unlimited`, which names the limits that are infinite.
+The file is read by the specification (http://wiki.ros.org/urdf/XML); where real files deviate from it, the reader is tolerant and
+warns. Elements that dynamics does not need (transmissions, plugins) are skipped. Elements and an attribute of our own, which other
+readers skip, express what URDF cannot: `qddot_drive`, `qddot_screw`, `qddot_gravity`, and `qddot_unlimited` of `<limit>`, which
+names the limits that are infinite.
 """
 
 from __future__ import annotations
@@ -47,33 +47,30 @@ KINDS = {
     "planar": "planar",
     "spherical": "spherical",
 }
-BOUNDED = ("revolute", "prismatic", "helical")  # continuous joints turn without end, the others have no single position
+"""Type in URDF -> kind of joint."""
+BOUNDED = ("revolute", "prismatic", "helical")  # continuous joints have no bounds, the others no single position
 MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 MOST_HARMONICS = 100
-"""Of a joint, in our own element."""
+"""The most harmonics of a joint in `qddot_drive`."""
 DRIVE_NUMBERS = tuple(name for name in NUMBERS if name not in DIRECTED)
-DRIVE_LISTS = {
-    **dict.fromkeys(DIRECTED, (1, 2)),
-    "rotor_axis": (3,),
-    "torque_speed": (2,),
-    "series_stiffness": (1,),
-}  # how many numbers
-BELONG = {  # what each element is made of; anywhere else these tags would be lost without a word
+# attribute -> possible counts of its numbers
+DRIVE_LISTS = {**dict.fromkeys(DIRECTED, (1, 2)), "rotor_axis": (3,), "torque_speed": (2,), "series_stiffness": (1,)}
+BELONG = {  # tag -> tags of its children; a child with one of these tags in another element is reported, since it is ignored
     "robot": ("link", "joint"),
     "link": ("inertial",),
     "inertial": ("origin", "mass", "inertia"),
     "joint": ("parent", "child", "origin", "axis", "limit", "dynamics", "mimic"),
 }
 LIMITS = ("lower", "upper", "velocity", "effort")
-TOP = {"link": MAX_LINKS, "joint": MAX_LINKS}  # how many may stand under the root
-UNLIMITED = sys.float_info.max  # how limits say infinity in a format without one
+TOP = {"link": MAX_LINKS, "joint": MAX_LINKS}  # the most elements of a tag under the root
+UNLIMITED = sys.float_info.max  # stands for infinity, which the format does not have
 ROUNDING = 4 * sys.float_info.epsilon
 TINY_AXIS = 1e-9
 HUGE_LENGTH = 1e9
 
 
 def robot_of(root: Element, stem: str, reach: Reach, *, strict: bool = False, gravity: Sequence[Scalar] | None = None) -> Model:
-    """The robot in the root element of a URDF file; `stem` is what it is called if it has no name."""
+    """Return the robot in the root element of a URDF file; `stem` is the name of a robot without one."""
     _refuse_xacro(root)
     if root.tag != "robot":
         rule = f"the root is <{root.tag}>, expected <robot>"
@@ -100,7 +97,7 @@ def robot_of(root: Element, stem: str, reach: Reach, *, strict: bool = False, gr
 
 
 def _refuse_xacro(root: Element) -> None:
-    """A xacro file is a program that writes a URDF; it has a reader of its own."""
+    """Raise ModelSecurityError: the file is xacro, a program that writes a URDF; it has its own reader."""
     prefixes: set[str] = set()
     for element in root.walk():
         for key, value in element.attributes.items():
@@ -108,17 +105,13 @@ def _refuse_xacro(root: Element) -> None:
                 prefixes.add(key.removeprefix("xmlns:"))
         code = next((v for v in element.attributes.values() if "${" in v or "$(" in v), None) if prefixes else None
         if element.tag.startswith("xacro:") or element.tag.rpartition(":")[0] in prefixes or code is not None:
-            raise ModelSecurityError(
-                "this is xacro, which includes files and evaluates expressions: a URDF does not",
-                place=element.place,
-                element=f"<{element.tag}>",
-                text=code,
-                fix="give the file the suffix .xacro",
-            )
+            rule = "this is xacro, which includes files and evaluates expressions: a URDF does not"
+            fix = "give the file the suffix .xacro"
+            raise ModelSecurityError(rule, place=element.place, element=f"<{element.tag}>", text=code, fix=fix)
 
 
 def _check_places(root: Element) -> None:
-    """Links and joints stand under the root and their parts in them: elsewhere, or misspelt, they would be lost."""
+    """Check that links and joints are under the root and their parts in them: misplaced or misspelt ones would be ignored."""
     structural = {tag for tags in BELONG.values() for tag in tags} | {"robot"}
     for parent in (root, *(e for e in root.children if e.tag in BELONG), *(i for e in root.all("link") for i in e.all("inertial"))):
         if parent is not root:
@@ -127,24 +120,15 @@ def _check_places(root: Element) -> None:
             if child.tag in BELONG[parent.tag]:
                 continue
             if child.tag in ("robot", "link", "joint"):
-                raise ModelStructureError(
-                    f"a <{child.tag}> stands inside <{parent.tag}>",
-                    place=child.place,
-                    element=child.path,
-                    fix="move it under <robot>",
-                )
+                rule = f"a <{child.tag}> stands inside <{parent.tag}>"
+                raise ModelStructureError(rule, **child.where, fix="move it under <robot>")
             if ":" in child.tag:
                 rule = f"<{child.tag}> is of another namespace and is ignored"
-                warn(rule, place=child.place, element=child.path, fix=f"write <{child.tag.partition(':')[2]}> if URDF is meant")
+                warn(rule, **child.where, fix=f"write <{child.tag.partition(':')[2]}> if URDF is meant")
             elif child.tag in structural:
-                warn(f"<{child.tag}> has no meaning in <{parent.tag}> and is ignored", place=child.place, element=child.path)
+                warn(f"<{child.tag}> has no meaning in <{parent.tag}> and is ignored", **child.where)
             elif close := difflib.get_close_matches(child.tag.lower(), BELONG[parent.tag], n=1, cutoff=0.6):
-                warn(
-                    f"unknown element <{child.tag}> is ignored",
-                    place=child.place,
-                    element=child.path,
-                    fix=f"did you mean <{close[0]}>?",
-                )
+                warn(f"unknown element <{child.tag}> is ignored", **child.where, fix=f"did you mean <{close[0]}>?")
 
 
 def _robot_name(root: Element, stem: str) -> str:
@@ -166,12 +150,12 @@ def _gravity(root: Element) -> Sequence[float]:
 
 
 def _links(root: Element, strict: bool, faults: Faults) -> list[Link]:
-    """The links; what is wrong with one is mostly its inertia, so that is its place, but a bad name is where the link begins."""
+    """Return the links. Most errors of a link are about its inertia, so that is its place; for its name it is the link's tag."""
     elements = root.all("link")
     links = []
     with faults:
         if not elements:
-            raise ModelStructureError("there is no <link>", place=root.place, element=root.path, fix="add one")
+            raise ModelStructureError("there is no <link>", **root.where, fix="add one")
     for link in elements:
         with faults:
             name, inertial = link.text("name"), link.one("inertial")
@@ -182,7 +166,7 @@ def _links(root: Element, strict: bool, faults: Faults) -> list[Link]:
 
 
 def _visuals(root: Element, reach: Reach) -> list[tuple[Visual, ...]]:
-    """Visuals of each link; meshes out of reach have been reported."""
+    """Return the visuals of each link; meshes out of reach have been reported before."""
 
     def find(name: str) -> Path | None:
         try:
@@ -191,13 +175,13 @@ def _visuals(root: Element, reach: Reach) -> list[tuple[Visual, ...]]:
             return None
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ModelWarning)  # dynamics needs none of it
+        warnings.simplefilter("ignore", ModelWarning)  # dynamics does not need visuals
         colors = colors_of(root)
         return [visuals_of(link, lambda element: _origin(element, False), colors, find) for link in root.all("link")]
 
 
 def _inertia(inertial: Element, strict: bool) -> Inertia:
-    """Inertia in the link's axes about the centre of mass; the inertial frame may be turned."""
+    """Return the inertia in the link's axes about the centre of mass; the inertial frame may be rotated."""
     mass, inertia = inertial.need("mass"), inertial.one("inertia")
     mass.report_unknown_attributes(("value",))
     value = mass.number("value")
@@ -205,16 +189,16 @@ def _inertia(inertial: Element, strict: bool) -> Inertia:
         raise mass.wrong("value", "a mass is not negative", fix="give its magnitude")
     if inertia is None:
         rule = "<inertia> is missing: the mass is taken as a point"
-        warn(rule, place=inertial.place, element=inertial.path, fix="add <inertia ixx=... />")
+        warn(rule, **inertial.where, fix="add <inertia ixx=... />")
         body = Inertia.point(value)
     else:
         inertia.report_unknown_attributes(MOMENTS)
         body = Inertia(value, tensor=[inertia.number(key) for key in MOMENTS])
-    return Subject(inertial.path, inertial.place).made(body.moved, _origin(inertial, strict))  # in which numbers may overflow
+    return Subject(inertial.path, inertial.place).made(body.moved, _origin(inertial, strict))  # numbers may overflow
 
 
 def _origin(element: Element, strict: bool) -> Transform:
-    """The pose in `<origin>`, the identity without one. Of several the first counts, as with urdfdom."""
+    """Return the pose in `<origin>`, the identity without one. The first of several counts, as in urdfdom."""
     given = element.all("origin")
     if not given:
         return Transform(Mat(Vec(1.0, 0.0, 0.0), Vec(0.0, 1.0, 0.0), Vec(0.0, 0.0, 1.0)), Vec(0.0, 0.0, 0.0))
@@ -222,11 +206,11 @@ def _origin(element: Element, strict: bool) -> Transform:
     for other in given[1:]:
         if not other.says_the_same(origin):
             rule = f"a second <origin> that differs: the first, on line {origin.place.line}, counts"
-            doubt(rule, strict, place=other.place, element=other.path, fix="keep one")
+            doubt(rule, strict, **other.where, fix="keep one")
     origin.report_unknown_attributes(("xyz", "rpy", "quat_xyzw"))
     position = origin.numbers("xyz", 3) if "xyz" in origin.attributes else (0.0, 0.0, 0.0)
     if max(map(abs, position)) > HUGE_LENGTH:
-        warn("a distance this large is hardly meant", place=origin.place, element=origin.path, text=origin.attributes["xyz"])
+        warn("a distance this large is hardly meant", **origin.where, text=origin.attributes["xyz"])
     return Transform(_rotation(origin), Vec(*position))
 
 
@@ -252,7 +236,7 @@ def _joint(element: Element, strict: bool) -> Joint:
     parts = {{"limit": "limits"}.get(part.tag, part.tag): part.place for part in element.children}
     joint = Joint(name, kind, parent, child, _origin(element, strict), place=TablePlace(*element.place, parts))
     if kind == "fixed":
-        return joint  # axis, limits and friction of a joint that does not move: real files carry leftovers
+        return joint  # its axis, limits and friction are leftovers, which real files have
     if kind not in ("free", "spherical"):
         joint = replace(joint, axis=_axis(element))
     if screw := element.one("qddot_screw"):
@@ -270,14 +254,14 @@ def _kind(element: Element) -> str:
     if text == "helical" and element.one("qddot_screw"):
         return "helical"
     if text not in KINDS:
-        close = near_matches(text.lower(), KINDS)  # which the rule lists
+        close = near_matches(text.lower(), KINDS)  # a list of all kinds, if none is near; the rule has that already
         fix = close if close.startswith("did") else ""
         raise element.wrong("type", f"unknown joint type; known: {', '.join(KINDS)}", fix=fix)
     return KINDS[text]
 
 
 def _axis(element: Element) -> Vec:
-    """A unit vector; x, by the specification, where none is given."""
+    """Return the axis as a unit vector; x by default, as specified."""
     axis = element.one("axis")
     if axis is None:
         return Vec(1.0, 0.0, 0.0)
@@ -287,12 +271,12 @@ def _axis(element: Element) -> Vec:
     if length < TINY_AXIS:
         raise axis.wrong("xyz", f"the axis has length {length:g}, so no direction", fix="give a unit vector such as 0 0 1")
     if abs(length - 1) > 1e-6:
-        warn(f"the axis has length {length:g}; it is normalised", place=axis.place, element=axis.path, text=axis.text("xyz"))
-    return given if abs(length - 1) <= ROUNDING else direction  # an axis that is unit reads back as it was written
+        warn(f"the axis has length {length:g}; it is normalised", **axis.where, text=axis.text("xyz"))
+    return given if abs(length - 1) <= ROUNDING else direction  # so that a written unit vector reads back to the same bits
 
 
 def _limits(element: Element, kind: str) -> Limits:
-    """Limits of position, speed and effort; infinite where the file is silent."""
+    """Return the limits of position, speed and effort; a missing one is infinite."""
     limit = element.one("limit")
     if limit is None:
         return Limits()
@@ -319,7 +303,7 @@ def _bound(limit: Element, key: str) -> float | None:
 
 
 def _lacks_limits(joint: Element) -> bool:
-    """A joint the specification wants limited, with nothing on its position."""
+    """Return True for a joint that has no limits of position although the specification requires them."""
     limit = joint.one("limit")
     return _kind(joint) in BOUNDED and not (limit and {"lower", "upper"} & limit.attributes.keys())
 
@@ -328,7 +312,7 @@ def _report_unlimited(joints: list[Element], strict: bool) -> None:
     if joints:
         more = f", nor have {len(joints) - 1} more" if len(joints) > 1 else ""
         rule = f"it has no limits of position{more}; they are taken as infinite"
-        doubt(rule, strict, place=joints[0].place, element=joints[0].path, fix="add <limit lower= upper= />, or type continuous")
+        doubt(rule, strict, **joints[0].where, fix="add <limit lower= upper= />, or type continuous")
 
 
 def _mimic(element: Element) -> Mimic | None:
@@ -340,7 +324,7 @@ def _mimic(element: Element) -> Mimic | None:
 
 
 def _drive(element: Element) -> Drive | None:
-    """Drive from `<dynamics>`, or from our own element, which can say more and then says all."""
+    """Return the drive in `<dynamics>`, or that in our own element, which then holds all of it."""
     own = element.one("qddot_drive")
     if own is None:
         dynamics = element.one("dynamics")

@@ -1,4 +1,4 @@
-"""Drawings of a URDF: shapes and meshes on its links. Dynamics needs none of it, so what cannot be read is left out."""
+"""Reader of the visuals of a URDF: shapes and meshes on links. Dynamics does not need them: unreadable ones are left out."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Color = tuple[float, float, float]
 
 
 def colors_of(root: Element) -> dict[str, Color]:
-    """The materials of the whole robot, by name."""
+    """Return the colours of the robot's materials, by name."""
     found = {}
     for material in root.all("material"):
         with suppress(ModelError):
@@ -29,12 +29,12 @@ def colors_of(root: Element) -> dict[str, Color]:
 def visuals_of(
     link: Element, origin: Callable[[Element], Transform], colors: Mapping[str, Color], find: Callable[[str], Path | None]
 ) -> tuple[Visual, ...]:
-    """The shapes of one link.
+    """Return the shapes of one link.
 
     Args:
-        origin: reads an element's pose.
-        colors: materials that are named elsewhere.
-        find: the file of a mesh by the name the description gives it; None where it may not be opened or is not there.
+        origin: returns an element's pose.
+        colors: the robot's materials, which visuals refer to by name.
+        find: returns the file of a mesh by its name in the description; None if it may not be opened or does not exist.
     """
     found = []
     for visual in link.all("visual"):
@@ -46,7 +46,7 @@ def visuals_of(
 
 
 def _shape(visual: Element, find: Callable[[str], Path | None]) -> Visual | None:
-    """Its geometry alone; None where there is none that can be drawn."""
+    """Return the geometry of a visual; None if there is none that can be drawn."""
     geometry = visual.one("geometry")
     for form in geometry.children if geometry else ():
         if form.tag == "box":

@@ -1,8 +1,8 @@
-"""A model as a URDF file that reads back to the same robot: dynamics, joint order, limits, mimics, frames, drives, gravity.
+"""Writer of URDF files that read back to the same robot: dynamics, joint order, limits, mimics, frames, drives, gravity.
 
-Numbers are written so that they read back bit for bit; only rotations pass through roll, pitch and yaw (about 1e-15). What URDF
-cannot say goes into elements other readers skip: `qddot_drive`, `qddot_screw` and `qddot_gravity`. A hinge without limits of
-position is written as `continuous`; any other infinite limit as a large number, beside which `qddot_unlimited` names it.
+Numbers read back bit for bit; only rotations are written as roll, pitch and yaw (error about 1e-15). What URDF cannot express goes
+into elements that other readers skip: `qddot_drive`, `qddot_screw` and `qddot_gravity`. A hinge without limits of position is
+written as `continuous`; any other infinite limit as a large number, and `qddot_unlimited` beside it names it.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from qddot.model.spatial import Transform, upper
 TYPES = {kind: name for name, kind in KINDS.items()} | {"helical": "helical"}
 ONLY_OURS = ("helical", "spherical")
 OPEN = (-math.inf, math.inf)
-STAND_IN = 1e9  # for a limit there is not: other readers fail on infinity and on the largest double
+STAND_IN = 1e9  # written for an infinite limit: other readers fail on infinity and on the largest double
 NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def write_urdf(model: Model, path: str | Path, comment: str = "") -> None:
-    """Write a model as URDF; the file appears whole or not at all. A comment stands above the robot.
+    """Write a model as URDF; the file appears whole or not at all. The comment is written above the robot.
 
     A link whose frame is not its joint's frame (`Joint.tip`, as in standard DH) becomes two: `<name>__body`, which moves and has
     the inertia, and a massless link of the original name fixed to it. A frame becomes a massless link of its name.
@@ -51,12 +51,12 @@ def write_urdf(model: Model, path: str | Path, comment: str = "") -> None:
     content = BytesIO()
     tree.write(content, encoding="utf-8", xml_declaration=True)
     declaration, _, robot = content.getvalue().partition(b"\n")
-    above = f"<!-- {comment.replace('--', '- -')} -->\n".encode() if comment else b""  # two dashes would end it
+    above = f"<!-- {comment.replace('--', '- -')} -->\n".encode() if comment else b""  # two dashes would end the comment
     write_whole(file_path("path", path), declaration + b"\n" + above + robot + b"\n")
 
 
 def to_element(model: Model) -> Element:
-    """The `<robot>` element.
+    """Return the `<robot>` element.
 
     Raises:
         UnboundSymbolError, ModelValueError: as `write_urdf`.
@@ -71,12 +71,12 @@ def to_element(model: Model) -> Element:
     for link in model.links:
         _add_link(robot, link, tips.get(link.name), bodies.get(link.name, ""))
     for joint in model.joints:
-        _add_joint(robot, joint, bodies.get(joint.child, joint.child))
-        if joint.child in bodies:  # right after its joint, or the joints further out would change their order
-            _add_fixed(robot, _fresh(f"{joint.child}__tip", joints), bodies[joint.child], joint.child, joint.tip)
+        _add_driven_joint(robot, joint, bodies.get(joint.child, joint.child))
+        if joint.child in bodies:  # right after its joint, which keeps the order of the joints further out
+            _add_joint(robot, _fresh(f"{joint.child}__tip", joints), "fixed", bodies[joint.child], joint.child, joint.tip)
     for frame in model.frames:
         SubElement(robot, "link", name=frame.name)
-        _add_fixed(robot, _fresh(f"{frame.name}__frame", joints), frame.link, frame.name, frame.pose)
+        _add_joint(robot, _fresh(f"{frame.name}__frame", joints), "fixed", frame.link, frame.name, frame.pose)
     return robot
 
 
@@ -100,7 +100,7 @@ def _check_writable(model: Model) -> None:
 
 
 def _fresh(name: str, taken: set[str]) -> str:
-    """The name, with underscores until nothing else has it."""
+    """Return the name, with underscores added until no other thing has it."""
     while name in taken:
         name += "_"
     taken.add(name)
@@ -127,15 +127,15 @@ def _add_inertia(link: Element, inertia: Inertia | None) -> None:
     SubElement(inertial, "inertia", {key: _numbers(x) for key, x in zip(MOMENTS, upper(inertia.tensor), strict=True)})
 
 
-def _add_joint(robot: Element, joint: Joint, child: str) -> None:
+def _add_driven_joint(robot: Element, joint: Joint, child: str) -> None:
     if joint.kind == "fixed":
-        _add_fixed(robot, joint.name, joint.parent, child, joint.origin @ joint.tip)
+        _add_joint(robot, joint.name, "fixed", joint.parent, child, joint.origin @ joint.tip)
         return
     bounded = (joint.limits.lower, joint.limits.upper) != OPEN
     kind = joint.kind
-    if kind in ("revolute", "continuous"):  # the same hinge: limits of position decide what others call it
+    if kind in ("revolute", "continuous"):  # in URDF a hinge with or without limits of position
         kind = "revolute" if bounded else "continuous"
-    element = _add_frame(robot, joint.name, TYPES[kind], joint.parent, child, joint.origin)
+    element = _add_joint(robot, joint.name, TYPES[kind], joint.parent, child, joint.origin)
     if kind not in ("free", "spherical"):
         SubElement(element, "axis", xyz=_numbers(*joint.axis))
     _add_limits(element, joint.limits, kind)
@@ -148,11 +148,7 @@ def _add_joint(robot: Element, joint: Joint, child: str) -> None:
         _add_drive(element, joint.drive)
 
 
-def _add_fixed(robot: Element, name: str, parent: str, child: str, pose: Transform) -> None:
-    _add_frame(robot, name, "fixed", parent, child, pose)
-
-
-def _add_frame(robot: Element, name: str, kind: str, parent: str, child: str, pose: Transform) -> Element:
+def _add_joint(robot: Element, name: str, kind: str, parent: str, child: str, pose: Transform) -> Element:
     joint = SubElement(robot, "joint", name=name, type=kind)
     SubElement(joint, "parent", link=parent)
     SubElement(joint, "child", link=child)
@@ -161,7 +157,7 @@ def _add_frame(robot: Element, name: str, kind: str, parent: str, child: str, po
 
 
 def _add_limits(joint: Element, limits: Limits, kind: str) -> None:
-    """The specification wants speed and effort wherever there is a `<limit>`, and positions where the type is bounded."""
+    """Write limits: the specification requires speed and effort in every `<limit>`, and positions for bounded types."""
     keys: Collection[str] = LIMITS if kind in BOUNDED else ("velocity", "effort")
     values = {key: getattr(limits, key) for key in keys}
     if kind in BOUNDED or any(map(math.isfinite, values.values())):
@@ -172,7 +168,7 @@ def _add_limits(joint: Element, limits: Limits, kind: str) -> None:
 
 
 def _add_drive(joint: Element, drive: Drive) -> None:
-    """Write a drive as others understand it, and in full where that is less than the whole."""
+    """Write a drive as others read it, and in our own element if that is not all of it."""
     side = drive.at_joint.friction
     damping, friction = sum(side.viscous) / 2, sum(side.coulomb) / 2
     SubElement(joint, "dynamics", damping=_numbers(damping), friction=_numbers(friction))
@@ -189,5 +185,5 @@ def _add_drive(joint: Element, drive: Drive) -> None:
 
 
 def _numbers(*values: Scalar) -> str:
-    """The shortest text that reads back to the same doubles."""
+    """Return the shortest text that reads back to the same doubles."""
     return " ".join(repr(float(x) + 0.0) for x in values)  # + 0.0: no -0.0

@@ -1,9 +1,9 @@
-"""xacro, expanded without running code: properties, macros, conditions, includes and expressions of a small language.
+"""Expansion of xacro without running code: properties, macros, conditions, includes and expressions of a small language.
 
-The language is that of the ROS tool (http://wiki.ros.org/xacro), except that an expression is not Python but the part of it in
-`qddot.formats.xacro_expression`, that files come only from the description's own packages (`qddot.formats.xacro_files`), and that
-the environment is not read: `$(env NAME)` is the argument of that name. Every element of the result keeps its place in the file it
-was written in, so that whoever reads it on can point there.
+The language is that of the ROS tool (http://wiki.ros.org/xacro), with three exceptions: expressions are not Python but the subset
+in `qddot.formats.xacro_expression`; files come only from the description's own packages (`qddot.formats.xacro_files`); and the
+environment is not read: `$(env NAME)` is the argument of that name. Every element of the result keeps the place at which it was
+written, for error messages.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from qddot.formats.reach import Refused
 from qddot.formats.source import Description
 from qddot.formats.xacro_expression import Value
 from qddot.formats.xacro_files import Files
-from qddot.formats.xacro_scope import Lazy, Macro, Parameter, Scope
+from qddot.formats.xacro_scope import TRUTH, Lazy, Macro, Parameter, Scope
 from qddot.formats.xacro_text import Texts
 from qddot.formats.xml_tree import MAX_CONTENT, TEXT, Element
 
@@ -38,18 +38,17 @@ MAX_CALLS = 100
 PREFIX = "xacro:"
 DEFAULT = r"""\$\{.*?\}|\$\(.*?\)|(?:'.*?'|".*?"|[^\s'"]+)+|"""
 PARAMETER = re.compile(rf"\s*([^\s:=]+?)\s*:?=\s*(\^\|?)?({DEFAULT})(?:\s+|$)|\s*(\S+)")
-TRUTH = {"true": True, "True": True, "false": False, "False": False}
 
 
 def expand(
     source: Description, arguments: Mapping[str, Any] | None = None, packages: Mapping[str, Any] | None = None
 ) -> tuple[Element, Files]:
-    """The expanded document, and the files in reach of it.
+    """Return the expanded document, and the files in its reach.
 
     Args:
         source: the xacro file.
         arguments: values of its `<xacro:arg>`s.
-        packages: folders of packages that are not found above or beside the file.
+        packages: folders of packages besides those above or beside the file.
 
     Raises:
         UnknownNameError: an argument the file does not have.
@@ -73,7 +72,7 @@ def expand(
 
 
 class _Expander:
-    """One run over a description."""
+    """Expansion of one description."""
 
     def __init__(self, files: Files, given: dict[str, str]) -> None:
         self.files, self.texts = files, Texts(files, given)
@@ -86,11 +85,12 @@ class _Expander:
         }  # fmt: skip
 
     def document(self) -> Element:
-        """The root's own attributes come last: real files name the robot by an argument that is only declared inside."""
+        """Expand the main file. The root's attributes come last: real files name the robot by an argument declared inside."""
         tree, scope = self.opened(self.files.main), Scope(self.lazily)
         return self.copied(tree, scope, parts=self.inside(tree, scope))
 
     def opened(self, path: Path) -> Element:
+        """Return the root element of a file, and note the names of its arguments."""
         tree = self.files.tree(path)
         for key, value in tree.attributes.items():
             if key.startswith("xmlns:") and value.rstrip("/").endswith("xacro") and key != "xmlns:xacro":
@@ -119,12 +119,9 @@ class _Expander:
         return [part for child in element.children for part in self.expanded(child, scope)]
 
     def copied(self, element: Element, scope: Scope, tag: str | None = None, parts: list[Element] | None = None) -> Element:
-        """The element with everything in it expanded (`parts`, if that was done before)."""
-        attributes = {
-            key: self.written(element, key, scope)
-            for key in element.attributes
-            if not key.startswith(PREFIX) and key != "xmlns:xacro"
-        }
+        """Return an element with its attributes and content expanded; `parts` are its expanded children, if known already."""
+        own = (key for key in element.attributes if not key.startswith(PREFIX) and key != "xmlns:xacro")
+        attributes = {key: self.written(element, key, scope) for key in own}
         copy = Element(tag or element.tag, attributes, element.place, None)
         copy.content = element.content
         for child in self.inside(element, scope) if parts is None else parts:
@@ -145,7 +142,7 @@ class _Expander:
         return [self.copied(element, scope, name)]
 
     def on_attribute(self, element: Element, scope: Scope) -> list[Element]:
-        """An attribute of the element around it, which takes it from there."""
+        """Return an attribute for the element around it as an element, which `copied` turns into that attribute."""
         pair = {key: self.written(element, key, scope) for key in ("name", "value")}
         return [Element(element.tag, pair, element.place, None)]
 
@@ -219,7 +216,7 @@ class _Expander:
         return []
 
     def on_call(self, element: Element, scope: Scope) -> list[Element]:
-        """A macro whose name is computed."""
+        """Call a macro whose name is computed."""
         name = self.written(element, "macro", scope)
         rest = {key: text for key, text in element.attributes.items() if key != "macro"}
         call = Element(PREFIX + name, rest, element.place, element.parent)
@@ -238,7 +235,7 @@ class _Expander:
             return self.inside(macro.body, inner)
 
     def bound(self, call: Element, macro: Macro, inner: Scope, outer: Scope) -> Scope:
-        """The scope of a macro's body: its parameters with the values of a call."""
+        """Return the scope of a macro's body: its parameters with the values of a call."""
         known = {p.name for p in macro.parameters if not p.is_block}
         for key in call.attributes:
             if key not in known:
@@ -276,7 +273,7 @@ class _Expander:
         return element.attributes[attribute]
 
     def text(self, element: Element, attribute: str, scope: Scope) -> Value:
-        """An attribute's value, which is not a text if it is one expression."""
+        """Return an attribute's value, which has any type if the text is a single expression."""
         return self.evaluated(self.need(element, attribute), scope, element, attribute)
 
     def written(self, element: Element, attribute: str, scope: Scope) -> str:
@@ -299,7 +296,7 @@ class _Expander:
         return self.evaluated(lazy.text, scope, lazy.element, key)
 
     def evaluated(self, text: str, scope: Scope, element: Element, attribute: str) -> Value:
-        """A text with its `${...}` and `$(...)` replaced."""
+        """Return a text with its `${...}` and `$(...)` replaced."""
         if "$" not in text:
             return text
         with self.placed(element, attribute):
@@ -309,7 +306,7 @@ class _Expander:
 
     @contextmanager
     def placed(self, element: Element, attribute: str) -> Iterator[None]:
-        """Give what is refused its place."""
+        """Raise refusals again as errors with a place."""
         try:
             yield
         except Refused as refused:
@@ -326,10 +323,10 @@ class _Expander:
     def error(
         self, element: Element, rule: str, attribute: str = "", kind: type[ModelError] = ModelValueError, fix: str = ""
     ) -> ModelError:
-        """The error at an element, and by which calls and includes it was reached."""
+        """Return an error at an element, with the calls and includes that lead to it."""
         ways = [f"<{call.tag}> at {call.place}" for call in reversed(self.calls) if call is not element]
         if ways:
             rule += "; reached by " + first_few(ways, 3)
         text = element.attributes.get(attribute) if attribute else None
         shown = "" if element.tag == TEXT else attribute
-        return kind(rule, place=element.place, element=element.path, attribute=shown, text=text, fix=fix)
+        return kind(rule, **element.where, attribute=shown, text=text, fix=fix)

@@ -1,7 +1,7 @@
-"""The expressions of xacro, `${prefix + 'joint'}` or `${radians(90) / 2}`: Python's grammar, of which a small part has a meaning.
+"""Evaluation of xacro's expressions, `${prefix + 'joint'}` or `${radians(90) / 2}`: a small part of Python's grammar.
 
 The text is parsed but never compiled or executed. Values are numbers, texts, truth values, lists and dictionaries; there are no
-objects with attributes, so `a.b` can only mean an entry of a dictionary. Whatever could grow without bound is bounded.
+objects with attributes, so `a.b` can only mean an entry of a dictionary. The size of every value is limited.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from qddot.formats.reach import Refused
 MAX_LENGTH = 4096
 MAX_SIZE = 65_536
 MAX_BITS = 1024
-MAX_WEIGHT = 1_000_000  # of a list of lists, each counted as often as it is met
+MAX_WEIGHT = 1_000_000  # values in nested lists, each list counted as often as it occurs
 
 Value = Any  # int, float, str, bool, None, list, dict, or a namespace
 Function = Callable[..., Value]
 
 
 class Names(Protocol):
-    """Meaning of names: `lookup` raises KeyError for one that is not there."""
+    """Values of names: `lookup` raises KeyError for an unknown one."""
 
     def lookup(self, name: str) -> Value: ...
 
@@ -34,21 +34,21 @@ class Names(Protocol):
 
 
 def evaluate(text: str, names: Names, functions: Mapping[str, Function] | None = None) -> Value:
-    """The value of an expression.
+    """Return the value of an expression.
 
     Args:
-        text: without `${` and `}`.
-        names: of properties.
-        functions: beside those of this file, by dotted name.
+        text: the expression, without `${` and `}`.
+        names: values of properties.
+        functions: functions besides those of this file, by dotted name.
 
     Raises:
-        Refused: not an expression, not an allowed one, or one without a value.
+        Refused: not an expression, one that is not allowed, or one without a value.
     """
     if len(text) > MAX_LENGTH:
         raise Refused(f"an expression of {len(text)} characters is over the limit of {MAX_LENGTH}", ModelLimitError)
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of unusual escapes
+            warnings.simplefilter("ignore")  # about unusual escapes
             tree = ast.parse(text.strip(), mode="eval")
         return _Evaluator(names, {**FUNCTIONS, **(functions or {})}).value(tree.body)
     except SyntaxError as error:
@@ -59,7 +59,7 @@ def evaluate(text: str, names: Names, functions: Mapping[str, Function] | None =
         raise Refused("a number is too large") from None
     except ZeroDivisionError:
         raise Refused("it divides by zero") from None
-    except (Refused, ModelError):  # the latter of a property, at its own place
+    except (Refused, ModelError):  # a ModelError is about a property and has its place
         raise
     except (TypeError, ValueError) as error:
         raise Refused(str(error)) from None
@@ -69,7 +69,7 @@ def evaluate(text: str, names: Names, functions: Mapping[str, Function] | None =
 
 
 def bounded(value: Value) -> Value:
-    """The value, unless it is huge."""
+    """Return the value. Raises Refused: it is over a limit."""
     if isinstance(value, (str, list, dict)) and len(value) > MAX_SIZE:
         raise Refused(f"a text or list of length {len(value)} is over the limit of {MAX_SIZE}", ModelLimitError)
     if isinstance(value, int) and value.bit_length() > MAX_BITS:
@@ -78,7 +78,7 @@ def bounded(value: Value) -> Value:
 
 
 def weighed(value: Value) -> Value:
-    """The value, unless what it holds is huge when written out: lists of the same list grow without taking space."""
+    """Return the value. Raises Refused: it has too many values when expanded, as lists that hold the same list several times."""
     weight, stack = 0, [value]
     while stack:
         item = stack.pop()
@@ -103,7 +103,7 @@ def _tokenize(text: str, separators: str = ",; ", skip_empty: bool = True) -> li
 
 
 def _small(f: Function) -> Function:
-    """A function of `math` that makes whole numbers as long as it likes, kept to small ones."""
+    """Return a function of `math` with arguments up to 170 only, since its results are whole numbers of any length."""
     return lambda *numbers: f(*numbers) if all(abs(x) <= 170 for x in numbers) else _too_large()
 
 
@@ -170,11 +170,11 @@ OPERATORS |= {ast.Mult: _times, ast.Pow: _power, ast.Mod: _remainder}
 # the walk -------------------------------------------------------------------------------------------------------------
 
 
-MAKERS = (ast.List, ast.Tuple, ast.Dict, ast.BinOp, ast.Call)  # what makes a new list
+MAKERS = (ast.List, ast.Tuple, ast.Dict, ast.BinOp, ast.Call)  # nodes whose value may be a new list
 
 
 class _Evaluator:
-    """The meaning of each allowed node of Python's grammar; every other is refused."""
+    """Evaluation of the allowed nodes of Python's grammar; all others are refused."""
 
     def __init__(self, known: Names, functions: Mapping[str, Function]) -> None:
         self.known, self.functions = known, functions
@@ -266,7 +266,7 @@ class _Evaluator:
             raise Refused(f"no entry {key!r}: the list has {len(whole)}", ModelReferenceError) from None
 
     def on_Attribute(self, node: ast.Attribute) -> Value:
-        """An entry of a dictionary or of a namespace."""
+        """Return an entry of a dictionary or of a namespace."""
         name = self.allowed(node.attr)
         if isinstance(node.value, ast.Name) and node.value.id == "math" and name in CONSTANTS:
             return CONSTANTS[name]
@@ -294,7 +294,7 @@ class _Evaluator:
         return list(result) if isinstance(result, (type({}.keys()), type({}.values()), type({}.items()), tuple)) else result
 
     def method(self, node: ast.Attribute) -> Function | None:
-        """One of the few methods of texts, lists and dictionaries."""
+        """Return a method of a text, list or dictionary; None if it is not allowed."""
         if isinstance(node.value, ast.Name) and node.value.id in ("math", "python", "xacro"):
             return None
         whole = self.value(node.value)

@@ -1,4 +1,4 @@
-"""The files that a xacro description reads: XML and YAML in its reach."""
+"""Files that a xacro description reads: XML and YAML in its reach."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ UNITS = {
 
 
 class Files(Reach):
-    """The files in reach of a xacro description, and what is in them. `source`: the description; `packages`: folders of packages,
-    by name, besides those that are found above or beside the description."""
+    """The files in reach of a xacro description, parsed. `source`: the description; `packages`: folders of packages, by name,
+    besides those above or beside the description."""
 
     def __init__(self, source: Description, packages: Mapping[str, Any] | None = None) -> None:
         super().__init__(source.path, packages)
@@ -35,24 +35,24 @@ class Files(Reach):
         self.trees = {self.main: parse_xml(source.data, source.name, text=True)}
 
     def folder_of(self, file: str) -> Path | None:
-        """Where a file stands; None for a text."""
+        """Return the folder of a file; None for a text."""
         return None if self.folder is None and Path(file) == self.main else Path(file).parent
 
     def tree(self, path: Path) -> Element:
-        """The root element of a xacro file."""
+        """Return the root element of a xacro file."""
         if path not in self.trees:
             self.trees[path] = parse_xml(read_bytes(path), str(path), text=True)
         return self.trees[path]
 
     def yaml(self, path: Path) -> Value:
-        """The plain values in a YAML file; quantities may have units, such as `!degrees 90`."""
+        """Return the plain values in a YAML file; quantities may have units, such as `!degrees 90`."""
         data = read_bytes(path)
         parse_document(data, str(path), "yaml", UNITS)  # refuses what is not plain, and aliases without end
         return plain(yaml.load(data.decode("utf-8-sig"), Loader=_Loader))
 
 
 class _Loader(yaml.SafeLoader):
-    """YAML as ROS reads it, with units."""
+    """YAML loader with the units of ROS."""
 
 
 def _quantity(unit: float) -> Any:
@@ -64,7 +64,7 @@ for _tag, _unit in UNITS.items():
 
 
 def plain(value: Any) -> Value:
-    """Numbers, texts, lists and dictionaries; whatever else YAML knows (dates) as text."""
+    """Return numbers, texts, lists and dictionaries unchanged; other values of YAML (dates) as text."""
     if isinstance(value, dict):
         return {key: plain(item) for key, item in value.items()}
     if isinstance(value, list):

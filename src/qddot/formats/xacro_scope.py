@@ -1,8 +1,9 @@
-"""Meaning of names in a xacro file: properties, evaluated when first used, and macros; scopes within scopes."""
+"""Scopes of names in a xacro file: properties, which are evaluated when first used, and macros."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,10 +11,12 @@ from qddot.formats.reach import Refused
 from qddot.formats.xacro_expression import Value
 from qddot.formats.xml_tree import Element
 
+TRUTH = {"true": True, "True": True, "false": False, "False": False}
+
 
 @dataclass(frozen=True)
 class Lazy:
-    """A property not yet evaluated: its text, and the element that gave it."""
+    """A property that is not evaluated yet: its text, and the element that defines it."""
 
     text: str
     element: Element
@@ -21,7 +24,7 @@ class Lazy:
 
 @dataclass(frozen=True)
 class Parameter:
-    """Parameter of a macro: `name`, `name:=default`, `name:=^` (the caller's own), `*block`, `**blocks`."""
+    """Parameter of a macro: `name`, `name:=default`, `name:=^` (the caller's value), `*block`, `**blocks`."""
 
     name: str
     default: str | None = None
@@ -43,7 +46,7 @@ class Macro:
 
 @dataclass(eq=False)
 class Scope:
-    """Properties, blocks (under `*name` or `**name`) and macros; what it does not have it finds in its parent.
+    """Properties, blocks (named `*name` or `**name`) and macros; other names are looked up in the parent scope.
 
     A namespace, which `<xacro:include ns="...">` makes, hides the macros of its parent but not its properties.
     """
@@ -56,7 +59,7 @@ class Scope:
     open: list[str] = field(default_factory=list)
 
     def lookup(self, name: str) -> Value:
-        """The value of a property. Raises KeyError: there is none; Refused: it is defined by itself."""
+        """Return the value of a property. Raises KeyError: there is none; Refused: it is defined by itself."""
         if name not in self.properties:
             if self.parent is None:
                 raise KeyError(name)
@@ -76,12 +79,12 @@ class Scope:
         return name in self.properties or (self.parent is not None and name in self.parent)
 
     def names(self) -> list[str]:
-        """Names of the properties in reach, for error messages."""
+        """Return the names of visible properties, for error messages."""
         own = [name for name in self.properties if not name.startswith("*")]
         return own + (self.parent.names() if self.parent else [])
 
     def set(self, name: str, value: Value, element: Element | None = None) -> None:
-        """Give a property its value; a text is evaluated later, if it comes with the element it stands in."""
+        """Give a property its value; a text is evaluated later, if its element is given."""
         value = literal(value)
         self.properties[name] = Lazy(value, element) if isinstance(value, str) and element is not None else value
 
@@ -100,15 +103,15 @@ class Scope:
 
     @property
     def caller(self) -> Scope:
-        """The scope that `scope="parent"` means."""
+        """The scope meant by `scope="parent"`."""
         scope = self.parent or self
         while scope.namespace and not self.namespace and scope.parent:
             scope = scope.parent
         return scope
 
     def macro(self, name: str) -> tuple[Macro, Scope]:
-        """A macro by its name, perhaps within namespaces (`arms.left`), and the scope its own is made in. Raises KeyError: there is
-        none."""
+        """Return a macro by its name, possibly in namespaces (`arms.left`), and the parent scope of its body. Raises KeyError:
+        there is none."""
         if found := self._macro(name):
             return found, self
         spaces, _, last = name.rpartition(".")
@@ -135,7 +138,7 @@ class Scope:
 
 
 def literal(value: Value) -> Value:
-    """A text that is a number or a truth value, as such; quotes around a text are removed."""
+    """Return the number or truth value that a text stands for; any other text without quotes around it."""
     if not isinstance(value, str):
         return value
     if len(value) >= 2 and value[0] == value[-1] == "'":
@@ -143,8 +146,6 @@ def literal(value: Value) -> Value:
     if "_" in value:  # a name, although Python would read 1_000 as a number
         return value
     for kind in (int, float):
-        try:
+        with suppress(ValueError):
             return kind(value)
-        except ValueError:
-            pass
-    return {"true": True, "True": True, "false": False, "False": False}.get(value, value)
+    return TRUTH.get(value, value)

@@ -1,4 +1,4 @@
-"""Text in a xacro file: `${expressions}` and `$(commands)` in it are replaced by their values."""
+"""Substitution of `${expressions}` and `$(commands)` in the texts of a xacro file."""
 
 from __future__ import annotations
 
@@ -18,14 +18,15 @@ PIECES = re.compile(r"(?P<escape>\$\$+[{(])|\$\{(?P<expression>[^}]*)\}|\$\((?P<
 
 
 class Texts:
-    """Replaces what stands in texts. `files`: in reach of the description; `given`: values of arguments, by the caller."""
+    """Substitution in texts. `files`: those in reach of the description; `given`: values of arguments, from the caller."""
 
     def __init__(self, files: Files, given: dict[str, str]) -> None:
         self.files, self.given = files, given
-        self.arguments = dict(given)  # those with defaults come while the file is read
-        self.known: set[str] = set()  # names that the file uses
+        self.arguments = dict(given)  # defaults are added while the file is read
+        self.known: set[str] = set()  # names of arguments that the file uses
 
     def replaced(self, text: str, scope: Scope, element: Element) -> Value:
+        """Return a text with its substitutions; the value itself, of any type, if the text is a single one. Raises Refused."""
         values: list[Value] = []
         end = 0
         for piece in PIECES.finditer(text):
@@ -49,7 +50,7 @@ class Texts:
         return joined
 
     def command(self, text: str, scope: Scope, element: Element) -> Value:
-        """`$(arg name)` and the like."""
+        """Return the value of a command such as `arg name`."""
         verb, *words = text.split() or [""]
         name = words[0] if words else ""
         if verb == "arg" and len(words) == 1:
@@ -83,13 +84,13 @@ class Texts:
         return self.arguments[name]
 
     def functions(self, element: Element) -> dict[str, Callable[..., Value]]:
-        """Functions that know where they are called."""
+        """Return the functions that depend on the place of their call."""
 
         def load_yaml(name: str) -> Value:
             return self.files.yaml(self.files.within(name, self.files.folder_of(element.place.file)))
 
         def say(*words: Value) -> str:
-            warn(" ".join(map(str, words)), place=element.place, element=element.path)
+            warn(" ".join(map(str, words)), **element.where)
             return ""
 
         def fatal(*words: Value) -> str:

@@ -1,7 +1,7 @@
-"""An XML file as a tree whose elements know their line: what error messages point at.
+"""XML files as trees whose elements know their line, for error messages.
 
-Expat does the parsing and refuses what is not well-formed. Nothing here follows a reference out of the file: a document type,
-and with it every entity, is refused. Size is bounded before anything is built from it, and nothing recurses.
+Expat does the parsing and refuses what is not well-formed. No reference out of the file is followed: a document type, and with it
+every entity, is refused. Sizes are checked before anything is built, and nothing recurses.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import difflib
 import re
 from collections.abc import Collection, Iterator
 from pathlib import Path
+from typing import Any
 from xml.parsers import expat
 
 from qddot.errors import (
@@ -29,17 +30,17 @@ MAX_DEPTH = 256
 MAX_ELEMENTS = 1_000_000
 MAX_ATTRIBUTES = 256
 MAX_TEXT = 65_536
-MAX_CONTENT = 100
+MAX_CONTENT = 100  # characters
 
 TEXT = "#text"
 LATE_DECLARATION = re.compile(rb"(\s+)(<\?xml\s[^>]*\?>)")
 NAMES = ("name", "link", "joint", "type")
 NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
-WORD = re.compile(r"[^ \t\r\n]+")  # what XML calls white space, not what Unicode does
+WORD = re.compile(r"[^ \t\r\n]+")  # separated by the white space of XML, not that of Unicode
 
 
 class Element:
-    """One element: its attributes as text, its children, its place, its content: how the text begins that stands directly in it."""
+    """One element: its attributes as text, its children, its place, its content (the beginning of the text directly in it)."""
 
     __slots__ = ("attributes", "children", "content", "parent", "place", "tag")
 
@@ -50,7 +51,7 @@ class Element:
 
     @property
     def path(self) -> str:
-        """Where it stands below the root: `joint 'elbow' > limit`."""
+        """The element and those around it, without the root: `joint 'elbow' > limit`."""
         labels, at = [], self
         while at is not None and (at.parent is not None or not labels):
             name = at.attributes.get("name")
@@ -58,8 +59,13 @@ class Element:
             at = at.parent
         return " > ".join(reversed(labels))
 
+    @property
+    def where(self) -> dict[str, Any]:
+        """Place and path, as arguments of errors and warnings."""
+        return {"place": self.place, "element": self.path}
+
     def walk(self) -> Iterator[Element]:
-        """This element and everything in it, in file order."""
+        """Yield this element and everything in it, in file order."""
         stack: list[Element] = [self]
         while stack:
             element = stack.pop()
@@ -67,57 +73,56 @@ class Element:
             stack.extend(reversed(element.children))
 
     def all(self, tag: str) -> list[Element]:
+        """Return the children of that tag."""
         return [child for child in self.children if child.tag == tag]
 
     def one(self, tag: str, error: type[ModelError] = ModelValueError) -> Element | None:
-        """The only child of that tag, None if there is none. Copies that say the same are reported by `report_copies`. Raises
-        `error`: there are two that differ."""
+        """Return the only child of that tag, None if there is none. Equal copies are reported by `report_copies`. Raises `error`:
+        there are two that differ."""
         found = self.all(tag)
         for other in found[1:]:
             if not other.says_the_same(found[0]):
                 rule = f"duplicate <{tag}>: the first is on line {found[0].place.line}"
-                raise error(rule, place=other.place, element=other.path, fix="keep one")
+                raise error(rule, **other.where, fix="keep one")
         return found[0] if found else None
 
     def says_the_same(self, other: Element) -> bool:
-        """Whether two elements have equal attributes, whatever white space is in them, and nothing inside either."""
+        """Return True if two elements have equal attributes, apart from white space, and both are empty."""
         mine, theirs = ({key: value.split() for key, value in x.attributes.items()} for x in (self, other))
         return mine == theirs and not self.children and not other.children
 
     def report_copies(self, tags: Collection[str]) -> None:
-        """Parts that are given twice in the same words: warn."""
+        """Warn of children of these tags that are given twice with the same attributes."""
         seen: dict[str, Element] = {}
         for child in (x for x in self.children if x.tag in tags):
             first = seen.setdefault(child.tag, child)
             if child is not first and child.says_the_same(first):
                 rule = f"<{child.tag}> is given again, as on line {first.place.line}; the copy is ignored"
-                warn(rule, place=child.place, element=child.path, fix="keep one")
+                warn(rule, **child.where, fix="keep one")
 
     def need(self, tag: str, error: type[ModelError] = ModelValueError) -> Element:
-        """The only child of that tag. Raises `error`: there is none, or there are two."""
+        """Return the only child of that tag. Raises `error`: there is none, or there are two."""
         found = self.one(tag, error)
         if found is None:
-            raise error(f"<{tag}> is missing", place=self.place, element=self.path, fix=f"add <{tag} .../>")
+            raise error(f"<{tag}> is missing", **self.where, fix=f"add <{tag} .../>")
         return found
 
     def text(self, attribute: str) -> str:
-        """An attribute as it is written. Raises ModelValueError: it is missing."""
-        try:
-            return self.attributes[attribute]
-        except KeyError:
-            rule = f"the attribute {attribute!r} is missing"
-            raise ModelValueError(rule, place=self.place, element=self.path, attribute=attribute, fix="add it") from None
+        """Return an attribute's text. Raises ModelValueError: it is missing."""
+        if attribute not in self.attributes:
+            raise self.wrong(attribute, f"the attribute {attribute!r} is missing", fix="add it")
+        return self.attributes[attribute]
 
     def number(self, attribute: str, default: float | None = None) -> float:
-        """An attribute that is one finite decimal number. Raises ModelValueError: it is not, or it is missing and there is no
-        default."""
+        """Return an attribute that is one finite decimal number. Raises ModelValueError: it is not, or it is missing and there is
+        no default."""
         if default is not None and attribute not in self.attributes:
             return default
         return self.numbers(attribute, 1)[0]
 
     def numbers(self, attribute: str, *counts: int) -> list[float]:
-        """An attribute that is a list of finite decimal numbers, as many as one of `counts` says. Raises ModelValueError: it is
-        missing, has another count, or a word is not such a number."""
+        """Return an attribute that is a list of finite decimal numbers, as many as one of `counts`. Raises ModelValueError: it is
+        missing, has another count, or a word is no such number."""
         text = self.text(attribute)
         words = WORD.findall(text)
         if len(words) not in counts:
@@ -133,30 +138,30 @@ class Element:
         return values
 
     def wrong(self, attribute: str, rule: str, fix: str = "") -> ModelValueError:
-        """The error for an attribute's value."""
+        """Return the error for an attribute's value."""
         text = self.attributes.get(attribute)
-        return ModelValueError(rule, place=self.place, element=self.path, attribute=attribute, text=text, fix=fix)
+        return ModelValueError(rule, **self.where, attribute=attribute, text=text, fix=fix)
 
     def report_unknown_attributes(self, known: tuple[str, ...]) -> None:
-        """A misspelt attribute would be lost without a word: warn."""
+        """Warn of attributes that are not known and therefore ignored, such as misspelt ones."""
         for attribute in self.attributes:
             if attribute not in known and ":" not in attribute and attribute != "xmlns":
                 rule = f"unknown attribute {attribute!r} is ignored"
-                warn(rule, place=self.place, element=self.path, fix=near_matches(attribute, known))
+                warn(rule, **self.where, fix=near_matches(attribute, known))
 
     def report_near_misses(self, known: tuple[str, ...]) -> None:
-        """Where others put attributes of their own, only what looks like a known one that is absent: warn."""
+        """Warn of unknown attributes that resemble an absent known one only, since others put attributes of their own there."""
         absent = [name for name in known if name not in self.attributes]
         for attribute in self.attributes:
             close = difflib.get_close_matches(attribute.lower(), absent, n=1, cutoff=0.7) if attribute not in known else ()
             if close:
                 rule = f"unknown attribute {attribute!r} is ignored"
-                warn(rule, place=self.place, element=self.path, fix=f"did you mean {close[0]!r}?")
+                warn(rule, **self.where, fix=f"did you mean {close[0]!r}?")
 
 
 def read_bytes(path: str | Path) -> bytes:
-    """The content of a description. Raises OSError: it cannot be read; ModelFormatError: not a regular file, but a FIFO or a
-    device; ModelLimitError: it is larger than any description."""
+    """Return the content of a description. Raises OSError: it cannot be read; ModelFormatError: not a regular file, but a FIFO or
+    a device; ModelLimitError: larger than the limit."""
     try:
         return read_whole(path, DESCRIPTION_BYTES)
     except NotAFileError as error:
@@ -166,18 +171,18 @@ def read_bytes(path: str | Path) -> bytes:
 
 
 def parse_xml(data: bytes, file: str, limits: dict[str, int] | None = None, *, text: bool = False) -> Element:
-    """The root element.
+    """Return the root element of an XML file.
 
     Args:
         data: the file's content, in any encoding expat reads.
         file: its name in error messages.
-        limits: how many elements of a tag may stand directly under the root; the reader stops at the first one too many.
-        text: keep text between tags that holds a `$`, as elements with the tag `TEXT` and an attribute `text`.
+        limits: tag -> the most elements directly under the root; parsing stops at the first one too many.
+        text: keep text between tags that has a `$`, as elements with the tag `TEXT` and an attribute `text`.
 
     Raises:
         ModelSyntaxError: not well-formed.
         ModelSecurityError: it declares a document type or entities.
-        ModelLimitError: too large, too deep, too many.
+        ModelLimitError: too large, too deeply nested, or too many elements.
     """
     if not data.strip():
         raise ModelSyntaxError("the file is empty", place=Place(file, 1, 1), fix="write a description into it")
@@ -187,20 +192,20 @@ def parse_xml(data: bytes, file: str, limits: dict[str, int] | None = None, *, t
     builder = _Builder(file, limits or {}, text)
     parser = builder.parser
     try:
-        parser.Parse(late[2] + late[1] + data[late.end() :] if late else data, True)  # behind it the lines count as in the file
+        parser.Parse(late[2] + late[1] + data[late.end() :] if late else data, True)  # the white space keeps line numbers right
     except expat.ExpatError as error:
         rule = f"not well-formed XML: {expat.ErrorString(error.code)}"
         raise ModelSyntaxError(rule, place=Place(file, error.lineno, error.offset + 1)) from None
     except ModelError:
         raise
-    except (LookupError, ValueError) as error:  # an encoding Python does not know, or not one that expat can use
+    except (LookupError, ValueError) as error:  # an encoding that Python does not know, or that expat cannot use
         raise ModelSyntaxError(f"the encoding cannot be read: {error}", place=Place(file, 1, 1), fix="save it as UTF-8") from None
     assert builder.root is not None  # expat refuses a file without a root
     return builder.root
 
 
 class _Builder:
-    """Builds the tree from expat's events, within the limits."""
+    """Builder of the tree from expat's events, within the limits."""
 
     def __init__(self, file: str, limits: dict[str, int], text: bool = False) -> None:
         self.file, self.limits = file, limits
@@ -221,11 +226,9 @@ class _Builder:
         return Place(self.file, self.parser.CurrentLineNumber, self.parser.CurrentColumnNumber + 1)
 
     def refuse_doctype(self, name: str, *_: object) -> None:
-        raise ModelSecurityError(
-            f"it declares a document type or an entity ({name[:40]!r}), which may pull in files or grow without bound",
-            place=Place(self.file, self.parser.CurrentLineNumber),
-            fix="remove the <!DOCTYPE ...> declaration",
-        )
+        rule = f"it declares a document type or an entity ({name[:40]!r}), which may pull in files or grow without bound"
+        place = Place(self.file, self.parser.CurrentLineNumber)
+        raise ModelSecurityError(rule, place=place, fix="remove the <!DOCTYPE ...> declaration")
 
     def text(self, data: str) -> None:
         if "$" in data and self.open:

@@ -1,1 +1,1 @@
-"""The expression graph: a scalar that records what is done to it, and programs made of such scalars."""
+"""The expression graph: scalars that record operations with them, and programs made of such scalars."""

@@ -1,20 +1,20 @@
-"""Exact derivatives of traced expressions: forward, along a motion of the variables; reverse, with respect to each variable.
+"""Exact derivatives of traced expressions: forward, along rates of the variables; reverse, with respect to each variable.
 
-A derivative is made of nodes of the same trace, so it shares every sub-expression with what it was taken of, and may be
-differentiated again. `sign` and the condition of `select` have slope zero: at a kink the derivative is that of one side. Both
-branches of a `select` are differentiated, so both must be smooth wherever one of them is taken.
+A derivative is made of nodes of the same trace, so it shares all sub-expressions with its function, and may be differentiated
+again. `sign` and the condition of `select` have slope zero: at a kink the derivative is that of one side. Both branches of a
+`select` are differentiated, so both must be smooth wherever one of them is taken.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from qddot.graph.expr import Expr, make, plain, schedule
+from qddot.graph.expr import Expr, is_zero, make, plain, schedule
 from qddot.model.scalar import Scalar
 
 
 def along(expressions: Sequence[Scalar], rates: Mapping[Expr, Scalar]) -> list[Scalar]:
-    """Forward mode: how fast each expression changes while each variable of `rates` changes at its rate and the others stand still.
+    """Return the rate of each expression while the variables change at `rates` (variables not listed: at zero). Forward mode.
 
     `along([x * y], {x: 1.0})` is `[y]`; with the rates of all coordinates it is the derivative with respect to time.
     """
@@ -29,7 +29,7 @@ def along(expressions: Sequence[Scalar], rates: Mapping[Expr, Scalar]) -> list[S
 
 
 def gradient(expression: Scalar, variables: Sequence[Expr]) -> list[Scalar]:
-    """Reverse mode: the derivative of one expression with respect to each of the variables."""
+    """Return the derivative of one expression with respect to each of the variables. Reverse mode."""
     order, reached = schedule([expression]), set(variables)
     for node in order:
         if any(arg in reached for arg in node.args if arg.__class__ is Expr):
@@ -44,18 +44,13 @@ def gradient(expression: Scalar, variables: Sequence[Expr]) -> list[Scalar]:
 
 
 def variables_of(expressions: Sequence[Scalar]) -> set[Expr]:
-    """The variables that expressions depend on."""
+    """Return the variables that expressions depend on."""
     return {node for node in schedule(expressions) if node.op == "var"}
 
 
-def is_zero(x: Scalar) -> bool:
-    """The number zero; not a node, whatever its value will be."""
-    return x.__class__ is not Expr and x == 0
-
-
 Passed = list[tuple[Scalar, Callable[[Scalar], Scalar]]]
-"""For each operand: what its rate adds to the rate of the node. A product with the slope, which also turns the node's bar into that
-of the operand."""
+"""For each operand, the product with the node's slope: from the operand's rate to its part of the node's rate (forward), and from
+the node's bar, the derivative of the result with respect to it, to the operand's part of its bar (reverse)."""
 
 
 def product(node: Expr) -> Passed:
@@ -95,7 +90,7 @@ def choice(node: Expr) -> Passed:
     ]
 
 
-PASSED: dict[str, Callable[[Expr], Passed]] = {
+PASSED: dict[str, Callable[[Expr], Passed]] = {  # for each operation
     "+": lambda node: [(node.args[0], lambda rate: rate), (node.args[1], lambda rate: rate)],
     "-": lambda node: [(node.args[0], lambda rate: rate), (node.args[1], lambda rate: -rate)],
     "*": product,

@@ -1,7 +1,7 @@
-"""An expression graph that builds itself: a scalar that records what is done to it.
+"""The expression graph: its nodes are scalars, and arithmetic with them makes new nodes.
 
-Nodes are interned, so a sub-expression computed twice is one node; arithmetic with exact 0, 1 and numbers folds on the spot. A
-node cannot be used as a truth value: an algorithm that branches on a scalar is not traceable, and says so.
+Nodes are interned, so a sub-expression computed twice is one node; arithmetic of numbers, and with exact 0 and 1, is done at once.
+A node cannot be used as a truth value: an algorithm that branches on a scalar cannot be traced, and raises TypeError.
 
 An operand is another node or a plain float. Operations: `+ - * /` (binary), `neg sin cos sqrt sign` (unary), `atan2`, and
 `select` (x, a, b: a where x > 0, else b); `var` is a leaf with (input, element).
@@ -23,7 +23,7 @@ from qddot.model.scalar import Scalar
 
 
 class Expr:
-    """One node. `number` counts the nodes of a trace; `table` is the trace's table of nodes, and ends with it."""
+    """One node. `number` counts the nodes of a trace; `table` has all nodes of the trace, and lives as long as it."""
 
     __slots__ = ("args", "number", "op", "table")
 
@@ -32,7 +32,7 @@ class Expr:
     number: int
     table: dict
 
-    is_open = True  # as a number of a model, it is one that nobody knows yet
+    is_open = True  # as a number of a model, it has no value yet
     free_symbols = frozenset()
 
     def __bool__(self) -> bool:
@@ -119,14 +119,14 @@ class Expr:
         return self * make(self.table, "sign", self)
 
     def __pow__(self, n):
-        """A whole power."""
+        """Return a whole power."""
         if n.__class__ is not int:
             raise TypeError(f"{n!r} is not a whole number: a traced scalar has whole powers and square roots only")
         return math.prod([self] * n, start=1.0) if n >= 0 else 1.0 / self**-n
 
 
 def number(x: Any) -> float:
-    """A constant of a graph. Raises InputError: a tensor whose gradient would be lost."""
+    """Return a constant of a graph, as a float. Raises InputError: a tensor whose gradient would be lost."""
     if x.__class__ is float:
         return x
     if hasattr(x, "requires_grad"):
@@ -135,12 +135,12 @@ def number(x: Any) -> float:
 
 
 def is_normal(x: float) -> bool:
-    """Neither zero nor so small or large that folding it into another number would lose something."""
+    """Return True unless a number is zero, or so small or large that folding it into another number would lose digits."""
     return 1e-300 < abs(x) < 1e300
 
 
 def make(table: dict, op: str, *args: Any) -> Expr:
-    """The node for an operation: the one already there, or a new one."""
+    """Return the node for an operation: the one already in the table, or a new one."""
     key = (op, *args)
     node = table.get(key)
     if node is None:
@@ -151,14 +151,14 @@ def make(table: dict, op: str, *args: Any) -> Expr:
 
 
 class Trace:
-    """One recording: makes the variables, and is the field (see `qddot.model.field`) whose scalars are nodes."""
+    """One trace: makes its variables, and is the field (see `qddot.model.field`) whose scalars are nodes."""
 
     def __init__(self, rounding: float = sys.float_info.epsilon) -> None:
         self.table: dict = {}
         self.rounding = rounding
 
     def variable(self, source: int, element: int) -> Expr:
-        """Element `element` of input `source`."""
+        """Return the node for element `element` of input `source`."""
         return make(self.table, "var", source, element)
 
     def constant(self, x: Scalar) -> Scalar:
@@ -194,7 +194,7 @@ class Trace:
 
 @contextmanager
 def without_collection() -> Iterator[None]:
-    """Stop the garbage collector for a while: no node of a trace is garbage, and looking takes longer than making them."""
+    """Stop the garbage collector for a while: no node of a trace is garbage, and searching them takes longer than making them."""
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -205,12 +205,17 @@ def without_collection() -> Iterator[None]:
 
 
 def plain(x: Scalar) -> Scalar:
-    """An operand: a node, or a float."""
+    """Return an operand: a node as it is, anything else as a float."""
     return x if x.__class__ is Expr else number(x)
 
 
+def is_zero(x: Scalar) -> bool:
+    """Return True for the number zero, False for every node."""
+    return x.__class__ is not Expr and x == 0
+
+
 def schedule(outputs: Iterable[Scalar]) -> list[Expr]:
-    """The nodes the outputs need, operands first, each close to its first use."""
+    """Return the nodes that the outputs need, operands first, each close to its first use."""
     order: list[Expr] = []
     seen: set[int] = set()
     stack = [(o, False) for o in reversed(list(outputs)) if o.__class__ is Expr]

@@ -1,4 +1,4 @@
-"""A traced function: named inputs, named outputs, and the nodes between. What every backend takes."""
+"""A traced function: named inputs, named outputs, and the nodes between. Every backend takes one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from qddot.graph.expr import Expr, plain, schedule
 from qddot.model.scalar import Scalar
 
 MARGINS = "margins"
-"""How the last output of a program is called that may not exist for every input."""
+"""Name of the last output of a program whose results may not exist for every input."""
 
 
 class Input(NamedTuple):
@@ -27,7 +27,7 @@ class Input(NamedTuple):
 
 
 class Output(NamedTuple):
-    """`values`: one scalar an element, row-major; a node or a plain number."""
+    """An output of a program. `values` has one scalar for each element, row-major: a node or a plain number."""
 
     name: str
     shape: tuple[int, ...]
@@ -48,7 +48,7 @@ class Program:
 
     @cached_property
     def nodes(self) -> list[Expr]:
-        """Every node needed, operands first."""
+        """All nodes that the outputs need, operands first."""
         return schedule(value for output in self.outputs for value in output.values)
 
     @property
@@ -58,13 +58,13 @@ class Program:
 
     @property
     def margins(self) -> tuple[Output, ...]:
-        """The output, if there is one, that says where what is computed exists: its elements are positive there."""
+        """The output, none or one, whose elements are positive where the results exist."""
         return tuple(x for x in self.outputs if x.name == MARGINS)
 
     def is_finite(self, largest: float = sys.float_info.max) -> bool:
-        """False if a constant is not a number, or larger than that: it would spread through results without a flag.
+        """Return False if a constant is NaN, or larger than `largest`: it would spread through results without raising a flag.
 
-        A program with a margin that is a constant, and not positive, computes nothing: every call says so, whatever its constants.
+        A program with a constant margin that is not positive has no result for any input, and every call says so: True.
         """
         if any(x.__class__ is not Expr and x <= 0 for margins in self.margins for x in margins.values):
             return True
@@ -74,7 +74,7 @@ class Program:
 
     @cached_property
     def fingerprint(self) -> str:
-        """A digest of what it computes, the same in every process: names of inputs and outputs, and every operation."""
+        """A digest of names of inputs and outputs, and of every operation; the same in every process."""
         place = {node: k for k, node in enumerate(self.nodes)}
         shown = lambda x: f"%{place[x]}" if x.__class__ is Expr else float(x).hex()  # noqa: E731
         lines = [f"{x.name} {x.shape}" for x in self.inputs]
@@ -84,17 +84,17 @@ class Program:
         return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
     def operations(self) -> Counter[str]:
-        """How often each operation occurs; leaves are not operations."""
+        """Return how often each operation occurs; leaves are not operations."""
         return Counter(node.op for node in self.nodes if node.op != "var")
 
 
 class Operations(NamedTuple):
-    """How many scalar operations a program takes. Changes of sign are free: they become part of another operation."""
+    """Number of scalar operations of a program. Changes of sign are free: they become part of another operation."""
 
     multiplications: int
     additions: int
     divisions: int
-    angles: int  # of which sine and cosine are taken
+    angles: int  # angles whose sine or cosine is taken
     other: int
 
     @staticmethod
@@ -111,7 +111,7 @@ class Operations(NamedTuple):
 
 
 def output(name: str, value, rank: int) -> Output:
-    """An output of `rank` dimensions from a scalar or a nested sequence of scalars (all rows of one length)."""
+    """Return an output of `rank` dimensions from a scalar or a nested sequence of scalars (all rows of one length)."""
     shape: list[int] = []
     flat = [value]
     for _ in range(rank):

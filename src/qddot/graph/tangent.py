@@ -1,21 +1,23 @@
-"""Derivatives of programs, as programs: along a motion of the inputs, and back from the outputs to the inputs.
+"""Derivatives of programs, as programs: forward from rates of the inputs, backward from weights of the outputs, and Jacobians.
 
-Both are programs again, so they are compiled like any other and may be differentiated again. What comes out is a Jacobian times a
-vector, at the cost of two to three evaluations and without the Jacobian.
+They are compiled like any other program and may be differentiated again. A tangent is a Jacobian times a vector, a cotangent a
+vector times a Jacobian: each costs two to three evaluations and never forms the Jacobian.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import islice, repeat
 
 from qddot.graph.derivative import along, gradient
 from qddot.graph.expr import Expr, make
 from qddot.graph.program import Input, Output, Program
+from qddot.model.scalar import Scalar
 
 
 def tangent(program: Program, inputs: Sequence[int]) -> Program:
-    """How fast the outputs change while the chosen inputs change at rates, which are further inputs (forward mode). `inputs`:
-    places of the chosen ones; the others stand still."""
+    """Return a program for the rates of the outputs, with the rates of the chosen inputs as further inputs (forward mode).
+    `inputs`: positions of the chosen ones; the others are constant."""
     rates = [Input(f"d{program.inputs[k].name}", program.inputs[k].shape) for k in inputs]
     table, first = table_of(program), len(program.inputs)
     moving = {}
@@ -27,26 +29,23 @@ def tangent(program: Program, inputs: Sequence[int]) -> Program:
 
 
 def cotangent(program: Program, inputs: Sequence[int]) -> Program:
-    """The gradient with respect to the chosen inputs of `sum(weight * output)`, the weights being further inputs (reverse mode)."""
+    """Return a program for the gradient of `sum(weight * output)` with respect to the chosen inputs, the weights being further
+    inputs (reverse mode)."""
     weights = [Input(f"c{x.name}", x.shape) for x in program.outputs]
-    table, first = table_of(program), len(program.inputs)
-    outputs = []
-    if table is None:  # the outputs are constants
-        zeros = [Output(f"c{program.inputs[k].name}", program.inputs[k].shape, (0.0,) * program.inputs[k].size) for k in inputs]
-        return Program(f"{program.name}_cotangent", (*program.inputs, *weights), tuple(zeros))
-    total = 0.0
-    for place, x in enumerate(program.outputs, first):
-        for i, value in enumerate(x.values):
-            total = total + value * make(table, "var", place, i)
-    variables = [[make(table, "var", k, i) for i in range(program.inputs[k].size)] for k in inputs]
-    slopes = iter(gradient(total, [v for row in variables for v in row]))
-    for k, row in zip(inputs, variables):
-        outputs.append(Output(f"c{program.inputs[k].name}", program.inputs[k].shape, tuple(next(slopes) for _ in row)))
-    return Program(f"{program.name}_cotangent", (*program.inputs, *weights), tuple(outputs))
+    chosen = [program.inputs[k] for k in inputs]
+    slopes: Iterator[Scalar] = repeat(0.0)  # unless the outputs depend on something
+    if (table := table_of(program)) is not None:
+        total = 0.0
+        for place, x in enumerate(program.outputs, len(program.inputs)):
+            for i, value in enumerate(x.values):
+                total = total + value * make(table, "var", place, i)
+        slopes = iter(gradient(total, [make(table, "var", k, i) for k in inputs for i in range(program.inputs[k].size)]))
+    outputs = tuple(Output(f"c{x.name}", x.shape, tuple(islice(slopes, x.size))) for x in chosen)
+    return Program(f"{program.name}_cotangent", (*program.inputs, *weights), outputs)
 
 
 def jacobian(program: Program, chosen: int) -> Program:
-    """The derivatives of each output with respect to each element of one input, which are its last dimensions."""
+    """Return a program for the derivatives of each output with respect to one input, whose dimensions come last."""
     x, table = program.inputs[chosen], table_of(program)
     outputs = []
     for y in program.outputs:
@@ -60,5 +59,5 @@ def jacobian(program: Program, chosen: int) -> Program:
 
 
 def table_of(program: Program) -> dict | None:
-    """The nodes of the trace that made a program; None if its outputs are constants."""
+    """Return the table of nodes of a program's trace; None if its outputs are constants."""
     return next((x.table for output in program.outputs for x in output.values if x.__class__ is Expr), None)

@@ -1,12 +1,12 @@
-"""From a log of a real arm to parameters one can trust.
+"""Identification: from a log of a real arm to parameters with intervals and a verdict.
 
     log = Log.load("run.csv", robot)
     fit = robot.identify(log)
     print(fit.verdict)
 
-The steps by themselves: `Log` and `prepare` (what was measured, through one filter), `ParameterSet` and `base_parameters` (what is
-to be found, and what of it shows), `pieces` and `reduce` (any number of samples into small factors), `least_squares` (parameters
-with uncertainty), `verdict`.
+The single steps: `Log` and `prepare` (recorded signals, through one filter), `ParameterSet` and `base_parameters` (the parameters,
+and the combinations that torques depend on), `pieces` and `reduce` (any number of samples into small factors), `least_squares`
+(parameters with uncertainty), `verdict`.
 """
 
 from qddot.identify.checks.judge import verdict

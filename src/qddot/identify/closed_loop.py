@@ -1,9 +1,9 @@
-"""Parameters by simulating the closed loop: the simulated arm moves under the same controller, and no position is differentiated.
+"""Identification by simulation of the closed loop, under the same controller and without differentiating positions.
 
     theta_{k+1} = argmin | tau_measured - Y(q_s, qd_s, qdd_s) theta |,     q_s simulated with theta_k
 
-(DIDIM: Gautier, Janot and Vandanjon 2013.) The controller makes the simulated arm follow as the real one does, so its states are
-those of the real one without noise. Needed is what the controller really does, and of the positions only where they begin.
+(DIDIM: Gautier, Janot and Vandanjon 2013.) The controller makes the simulated arm follow like the real one, so its states are those
+of the real one without noise. This needs the actual control law, and of the recorded positions only the first ones.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from qddot.identify.physical.consistent import consistent
 from qddot.identify.physical.identified import identified_robot, sound_prior
 from qddot.identify.prediction import first_state
 from qddot.identify.regression.base import Base, base_parameters
-from qddot.identify.regression.estimators import Estimate, least_squares, stacked
+from qddot.identify.regression.estimators import Estimate, equations, least_squares
 from qddot.identify.regression.parameter_set import ParameterSet
 from qddot.identify.regression.pieces import streamed
 from qddot.identify.regression.record import Record
@@ -39,17 +39,17 @@ Law = Callable[[float, np.ndarray, np.ndarray], np.ndarray]
 
 @dataclass(frozen=True, eq=False)
 class ClosedLoop:
-    """Parameters from the simulated loop.
+    """Result of an identification by simulation of the closed loop.
 
     Attributes:
         parameter_set: the parameters asked for.
-        base: their combinations that show.
-        estimate: of the base parameters, with uncertainty.
-        factors: what is left of the log.
-        signals: the log, with the simulated states in the place of the measured ones.
+        base: the combinations of them that torques depend on.
+        estimate: the base parameters, with uncertainty.
+        factors: triangular factors of the log's equations.
+        signals: the log, with the simulated states instead of the measured ones.
         left: measured and predicted torques.
-        tracking: rms difference of simulated and recorded positions of each joint (nv,), rad or m: noise, if all is well.
-        rounds: of simulations.
+        tracking: rms difference of simulated and recorded positions of each joint (nv,), rad or m; only noise in a good fit.
+        rounds: number of simulations.
 
     >>> arm = qddot.from_dh([(1, 0, 0, 0)], inertias=[qddot.Inertia.point(0.5)], drives=[qddot.Drive(viscous=0.3)])
     >>> law = lambda t, q, qd: 40 * (np.sin([3 * t]) - q) + 8 * (3 * np.cos([3 * t]) - qd)
@@ -83,7 +83,7 @@ class ClosedLoop:
 
     @cached_property
     def robot(self) -> Robot:
-        """The robot as identified, with links that can exist."""
+        """The robot as identified, with physically consistent links."""
         return real_robot(self.base, self.factors, self.estimate)
 
     def __repr__(self) -> str:
@@ -103,20 +103,20 @@ def closed_loop(
     cutoff: float | None = None,
     step: float | None = None,
 ) -> ClosedLoop:
-    """Base parameters whose simulated torques are the recorded ones, the loop being closed by the same controller.
+    """Find the base parameters with which the simulated closed loop has the recorded torques.
 
     Args:
-        log: positions and torques; of the positions only the first of each segment count.
-        law: what the controller does, tau = law(t, q, qd), with the reference it had at the times of the log; one of
-            `qddot.control`, or any function. Its own model, if it has one, stays as it is.
-        parameter_set: which parameters; None: as `identify` has them.
-        start: the arm that is simulated first, `fit.robot` say; None: as described, or near it where that cannot exist.
-        cutoff: of the low-pass of the torques, Hz; None: chosen from the log.
-        step: of the simulation, s; None: a millisecond, or the log's own if that is shorter.
+        log: positions and torques; of the positions only the first of each segment are used.
+        law: the control law tau = law(t, q, qd), with its reference at the times of the log: a controller of `qddot.control`, or
+            any function. The model in it, if there is one, stays as it is.
+        parameter_set: the parameters of the model; None: the default ones of `ParameterSet.of`.
+        start: the arm that is simulated first, such as `fit.robot`; None: as described, or a consistent one near that.
+        cutoff: cut-off frequency of the low-pass of the torques, Hz; None: chosen from the log.
+        step: step of the simulation, s; None: a millisecond, or the log's own step if that is shorter.
 
     Raises:
         InputError: a law that is no function, or another robot's log.
-        ConvergenceError: parameters go on changing, or a simulated arm runs away: is the controller the one that was there?
+        ConvergenceError: the parameters do not settle, or a simulated arm diverges: is the law that of the log?
 
     >>> arm = qddot.from_dh([(1, 0, 0, 0)], inertias=[qddot.Inertia.point(0.5)], drives=[qddot.Drive(viscous=0.3)])
     >>> law = lambda t, q, qd: 40 * (np.sin([3 * t]) - q) + 8 * (3 * np.cos([3 * t]) - qd)
@@ -155,16 +155,17 @@ def closed_loop(
 
 
 def real_robot(base: Base, factors: Factors, estimate: Estimate) -> Robot:
-    """The robot of base parameters, with links that can exist (needs the extra `id`); the description counts as one more torque."""
+    """The robot with these base parameters and physically consistent links (needs the extra `id`); the description is a weak
+    prior."""
     parameter_set = base.parameter_set
-    X, y = stacked(base, factors.columns, factors.merged(range(len(factors.R))), estimate.sigma)
+    X, y = equations(factors, estimate.sigma)
     names, prior = parameter_set.full_names, sound_prior(parameter_set)
     found = consistent(X @ base.K, y, names, prior, T=parameter_set.T, constant=parameter_set.constant, gamma=1.0)
     return identified_robot(parameter_set, found.parameters)[0]
 
 
 def simulated(arm: Robot, log: Log, signals: Signals, law: Law, step: float) -> Signals:
-    """The prepared log with positions and rates of the simulated arm."""
+    """The prepared log with positions, rates and accelerations of the simulated arm."""
     motion = [np.empty_like(signals.q) for _ in range(3)]
     for segment in signals.segments:
         t = signals.t[segment]
@@ -178,7 +179,7 @@ def simulated(arm: Robot, log: Log, signals: Signals, law: Law, step: float) -> 
 
 
 def followed(arm: Robot, q0: np.ndarray, qd0: np.ndarray, times: np.ndarray, law: Law, step: float) -> Trajectory:
-    """The motion of the closed loop; with shorter steps where that is too fast for the step."""
+    """Simulate the closed loop, with shorter steps if the simulation diverges with this one."""
     reason: Exception | None = None
     for shorter in SHORTER_STEPS:
         try:

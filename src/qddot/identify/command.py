@@ -1,4 +1,4 @@
-"""The call that made a fit, in words of Python, for whoever wants it again."""
+"""The Python call that repeats a fit."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from qddot.logs.log import Chunks
 
 
 def python_call(robot: str, log: Any, validation: Any, parameter_set: str | None, options: Mapping[str, Any]) -> str:
-    """`robot.identify(...)` as one would write it; of data that is no file, and of a set of parameters, only the name is known."""
+    """The call `robot.identify(...)` as text. Data that are not from a file, and parameter sets, are called by a variable's
+    name."""
     said = [source(log, "log")]
     said += [f"validation={source(validation, 'other')}"] if validation is not None else []
     said += [f"parameter_set={parameter_set}"] if parameter_set is not None else []
@@ -19,7 +20,7 @@ def python_call(robot: str, log: Any, validation: Any, parameter_set: str | None
 
 
 def source(given: Any, name: str) -> str:
-    """A file, several, or a number as Python has them; else the name."""
+    """A file, several files or a number as a Python literal; anything else by the variable's name."""
     if isinstance(given, Chunks):
         given = given.source
     if isinstance(given, str | Path):

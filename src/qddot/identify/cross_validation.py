@@ -1,6 +1,6 @@
-"""Each recording predicted by parameters of the others; of a single one, each fifth of it by the rest.
+"""Cross-validation: each recording, or each fifth of a single one, is predicted by parameters of the others.
 
-The triangles of a log hold all that this takes: leaving out a recording is merging those of the others.
+It takes only the triangular factors of the log: to leave out a recording, those of the others are merged.
 """
 
 from __future__ import annotations
@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from qddot.identify.checks.halves import left
-from qddot.identify.regression.estimators import solve
+from qddot.identify.regression.estimators import solve, squared_errors
 from qddot.thresholds import FOLDS
 
 if TYPE_CHECKING:
@@ -22,12 +21,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CrossValidation:
-    """Errors of torques that took no part in the parameters that predict them.
+    """Errors of torques predicted by parameters that were fitted without them.
 
     Attributes:
-        what: is left out: a `"recording"`, or a `"part of the log"`.
-        rows: (name, duration in s, |error| / |tau| with all parameters, the same with parameters of the others).
-        error: |error| / |tau| of all of them, each predicted by the others.
+        what: unit that is left out: a `"recording"`, or a `"part of the log"`.
+        rows: (name, duration in s, |error| / |tau| with parameters of the whole log, |error| / |tau| with those of the others).
+        error: |error| / |tau| of all together, each predicted by the others.
     """
 
     what: str
@@ -58,7 +57,7 @@ def cross_validation(fit: Fit) -> CrossValidation | None:
         here = factors.merged(blocks)
         theta = solve(fit.base, factors.columns, factors.merged(others), sigma)
         whole = float(sum(np.sum(R[:, -1] ** 2) for R in here))
-        own, unseen = (float(left(factors.columns, here, x).sum()) for x in (fit.estimate.theta, theta))
+        own, unseen = (float(squared_errors(factors.columns, here, x).sum()) for x in (fit.estimate.theta, theta))
         seconds = float(factors.counts[blocks].sum()) * fit.signals.factor / fit.signals.rate
         rows.append((name, seconds, float(np.sqrt(own / whole)), float(np.sqrt(unseen / whole))))
         missed, size = missed + unseen, size + whole
@@ -66,12 +65,12 @@ def cross_validation(fit: Fit) -> CrossValidation | None:
 
 
 def by_recording(counts: np.ndarray, ends: np.ndarray, recordings: Sequence[str]) -> dict[str, list[int]]:
-    """Recording -> its blocks; a block belongs to the recording that ends it.
+    """Recording -> its blocks; a block that spans two recordings belongs to the second.
 
     Args:
-        counts: samples of each block.
-        ends: where each segment ends, in samples.
-        recordings: of which each segment is; if there are other segments than these (the log was streamed), each counts by itself.
+        counts: number of samples in each block.
+        ends: index of the sample behind each segment.
+        recordings: name of the recording of each segment; if their numbers differ (a streamed log), each segment counts by itself.
     """
     if len(recordings) != len(ends):
         recordings = [f"segment {k + 1}" for k in range(len(ends))]

@@ -3,8 +3,8 @@
     s_j = (Y_B x + tau_load)_j / g_j + noise
 
 Without a load the gains g and the base parameters x of the arm can be scaled together; the known load sets the scale (Gautier and
-Briot 2014). They treat it as total least squares over all of the equation; here the noise is where it is, in the signals, and the
-maximum-likelihood estimate follows by Gauss-Newton from a linear fit of each joint by itself.
+Briot 2014). They solve it by total least squares; here noise is assumed in the signals only, and the maximum-likelihood estimate
+follows by Gauss-Newton from a linear fit of each joint alone.
 
 Iron saturates: near its peak a motor takes more current for the same torque. With `saturation=True` the signal is
 
@@ -25,6 +25,7 @@ from qddot.identify.physical.log_cholesky import deviations
 from qddot.identify.regression.base import base_parameters
 from qddot.identify.regression.motions import Recorded, moved
 from qddot.identify.regression.parameter_set import ParameterSet
+from qddot.identify.scaling import column_lengths
 
 if TYPE_CHECKING:
     from qddot.model.inertia import Inertia
@@ -33,14 +34,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class DriveGains:
-    """Torque that each drive makes of its signal.
+    """Torques of the drives per unit of their signals.
 
     Attributes:
-        joint_names: of the drives.
+        joint_names: names of the drives' joints.
         gains: torque per unit of signal (nv,).
-        deviations: their standard deviations (nv,); inf where the motion does not show one.
-        saturation: k (nv,), 1/(N m)^2, by which the signal grows with the cube of the torque; 0 where it was not asked for.
-        saturation_deviations: their standard deviations (nv,).
+        deviations: standard deviations of the gains (nv,); inf where the motion does not show one.
+        saturation: k (nv,), 1/(N m)^2, by which the signal grows with the cube of the torque; 0 if it was not asked for.
+        saturation_deviations: standard deviations of k (nv,).
 
     >>> robot, load = qddot.load("two_link"), qddot.Inertia.point(1.0)
     >>> q, qd, qdd = np.random.default_rng(0).uniform(-2, 2, (3, 200, 2))
@@ -59,7 +60,7 @@ class DriveGains:
     saturation_deviations: np.ndarray
 
     def torques(self, signals: np.ndarray) -> np.ndarray:
-        """Torques (..., nv) of signals (..., nv): the only root of `tau + k tau^3 = gain signal`.
+        """Torques (..., nv) from signals (..., nv): the only real root of `tau + k tau^3 = gain signal`.
 
         >>> both = np.ones(2)
         >>> found = qddot.identify.DriveGains(("joint1", "joint2"), 10 * both, both, np.array([0.0, 0.01]), both)
@@ -88,19 +89,19 @@ def drive_gains(
     cutoff: float | None = None,
     saturation: bool = False,
 ) -> DriveGains:
-    """Gains of all drives from two motions, the second with a known load; the arm's own parameters need not be known.
+    """Find the gains of all drives from two motions, the second with a known load; the arm's own parameters need not be known.
 
     Args:
-        unloaded, loaded: logs (or `Samples`) of the arm alone, and with the load, with the drives' signals in the place of torques.
-        load: in the axes of `frame`.
-        frame: that carries it; the tip of the only chain if None.
-        parameter_set: what the arm's torques consist of; None: links, rotors, viscous and Coulomb friction, offsets.
-        cutoff: of the low-pass, Hz; None: chosen from each log.
-        saturation: motors take more current for the same torque where they saturate, and that is found too.
+        unloaded, loaded: logs (or `Samples`) of the arm alone and with the load, with the drives' signals instead of torques.
+        load: the known load, in the axes of `frame`.
+        frame: the frame that carries it; None: the tip of the only chain.
+        parameter_set: the parameters of the arm; None: links, rotors, viscous and Coulomb friction, offsets.
+        cutoff: cut-off frequency of the low-pass, Hz; None: chosen from each log.
+        saturation: True to find the saturation of the motors too, which take more current for the same torque near their peak.
 
     Raises:
-        InputError: shapes, or motions in which a joint does not feel the load.
-        ConvergenceError: no estimate was found.
+        InputError: wrong shapes, or motions in which a joint does not feel the load.
+        ConvergenceError: the search did not converge.
 
     >>> robot, load = qddot.load("two_link"), qddot.Inertia.point(1.0)
     >>> q, qd, qdd = np.random.default_rng(0).uniform(-2, 2, (3, 200, 2))
@@ -124,9 +125,8 @@ def drive_gains(
     n, b = robot.nv, Y.shape[-1]
     starts = [by_itself(robot.joint_names[j], Y[:, j], tau[:, j], signal[:, j]) for j in range(n)]
     factors = [triangle(Y[:, j], tau[:, j], signal[:, j], noise) for j, (_, noise) in enumerate(starts)]
-    Y, tau, signal = (
-        np.stack([C[:, part] for C in factors], axis=1) for part in (slice(0, b), b, b + 1)
-    )  # as before, but b + 2 rows
+    # the same problem in b + 2 rows
+    Y, tau, signal = (np.stack([C[:, part] for C in factors], axis=1) for part in (slice(0, b), b, b + 1))
     size = np.linalg.norm(Y.reshape(-1, b), axis=0)
     shown = size > 1e-9 * size.max()
     Y = Y[..., shown] / size[shown]
@@ -157,9 +157,9 @@ def drive_gains(
 def saturated(
     start: DriveGains, x: np.ndarray, Y: np.ndarray, tau: np.ndarray, signal: np.ndarray, noise: np.ndarray
 ) -> DriveGains:
-    """The gains with saturation, from those without and the scaled parameters x (b,) found with them."""
+    """Find gains with saturation, starting from those without and the scaled parameters x (b,) found with them."""
     n = len(start.gains)
-    size = np.sqrt(np.mean((Y @ x + tau) ** 2, axis=0))  # so that k size^2 is of order one
+    size = np.sqrt(np.mean((Y @ x + tau) ** 2, axis=0))  # makes the unknown k size^2 of order one
 
     def parts(unknowns: np.ndarray) -> tuple[np.ndarray, ...]:
         return unknowns[:n], unknowns[n : 2 * n] / size**2, Y @ unknowns[2 * n :] + tau
@@ -185,7 +185,7 @@ def saturated(
 
 
 def triangle(Y: np.ndarray, tau: np.ndarray, signal: np.ndarray, noise: float) -> np.ndarray:
-    """The factor (b + 2, b + 2) of one joint's `[Y | tau | signal] / noise`: any combination of its columns has the same norm."""
+    """Triangular factor (b + 2, b + 2) of one joint's `[Y | tau | signal] / noise`."""
     found = np.zeros((Y.shape[1] + 2,) * 2)
     C = np.asarray(np.linalg.qr(np.column_stack([Y, tau, signal]) / noise, mode="r"))
     found[: len(C)] = C
@@ -193,14 +193,14 @@ def triangle(Y: np.ndarray, tau: np.ndarray, signal: np.ndarray, noise: float) -
 
 
 def by_itself(name: str, Y: np.ndarray, tau: np.ndarray, signal: np.ndarray) -> tuple[float, float]:
-    """(1 / gain, deviation of the signal's noise) of one joint: `signal = Y (x / g) + tau (1 / g)` is linear in both."""
+    """Fit one joint alone, linearly: `signal = Y (x / g) + tau (1 / g)`. Returns 1 / gain and the standard deviation of the
+    noise."""
     if not np.any(abs(tau) > 1e-9 * abs(Y).max()):
         raise InputError(
             f"joint {name!r} does not feel the load in this motion: its gain cannot be found (move it against gravity)"
         )
     X = np.column_stack([Y, tau])
-    size = np.linalg.norm(X, axis=0)
-    size = np.where(size > 0, size, 1.0)
+    size = column_lengths(X)
     solution, _, rank, _ = np.linalg.lstsq(X / size, signal, rcond=1e-9)
     error = signal - X / size @ solution
     floor = 1e-9 * np.sqrt(np.mean(signal**2))

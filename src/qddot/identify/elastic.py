@@ -1,12 +1,12 @@
-"""Joints whose gears give: stiffness and damping with all other parameters, from encoders of motors and links, or motors alone.
+"""Elastic gears: stiffness and damping with all other parameters, from encoders of motors and links, or of motors alone.
 
     tau = B theta_dd + friction(theta_d) + Y(q, qd, qdd) pi                      motor and link together
     tau = B theta_dd + friction(theta_d) + K (theta - q) + D (theta_d - qd)      the motor alone
 
-theta and q are positions of motors and links on the joint's side. With both measured all of that is linear. With motors alone the
-links are where the load has wound the gears to, `q = theta - load / K`, and the load is what the motor gives beyond its own rotor
-and friction. The compliances 1 / K are those for which the first equation leaves least; friction is found by turns with them.
-Inertia of rotors and links cannot be told apart then, so rotors must be described.
+theta and q are positions of motors and links on the joint's side. With both measured the equations are linear in all parameters.
+With motors alone the links follow from the load, `q = theta - load / K`, which is the motor's torque minus that of its own rotor
+and friction. The compliances 1 / K are those with the smallest residual of the first equation; they and friction are found by
+turns. The inertia of rotors and links cannot be told apart then, so rotors must be described.
 """
 
 from __future__ import annotations
@@ -37,23 +37,23 @@ if TYPE_CHECKING:
     from qddot.robot import Robot
 
 Motion = Sequence[np.ndarray]
-"""A signal along a log, and its first and second rate; each (N, nv)."""
+"""A signal along a log and its first and second derivative; each (N, nv)."""
 
 MOTOR = ("rotor", "viscous", "coulomb", "offset")
 
 
 @dataclass(frozen=True, eq=False)
 class ElasticJoints:
-    """Gears that give, each number on the joint's side.
+    """Elastic gears, with all values on the joint's side.
 
     Attributes:
-        joint_names: of the joints.
+        joint_names: names of the joints.
         stiffness: K (nv,), N m/rad; inf where no elasticity shows.
-        stiffness_std: standard deviations (nv,); inf where none shows.
+        stiffness_std: standard deviations of K (nv,); inf where no elasticity shows.
         damping: D (nv,), N m s/rad; 0 from motors alone.
         motors: `joint.rotor`, `joint.viscous`, `joint.coulomb`, `joint.offset` -> value.
-        base, links: the links' base parameters: what they are, and their values (r,).
-        error: |error| / |tau| of the filtered torques; `rigid_error` of the same without elasticity.
+        base, links: the links' base parameters, and their values (r,).
+        error: |error| / |tau| of the filtered torques; `rigid_error`: that of the model without elasticity.
 
     >>> arm, t = qddot.from_dh([(1, 0, 0, 0)], inertias=[qddot.Inertia.point(0.5)], gravity=(0, 0, 0)), np.arange(0, 20, 0.01)
     >>> w, (a, K, B) = np.array([2.0, 5.0, 11.0]), ([0.5, 0.3, 0.1], 200.0, 0.1)
@@ -81,7 +81,7 @@ class ElasticJoints:
 
     @property
     def drives(self) -> dict[str, Drive]:
-        """Joint -> drive with rotor, friction and elastic gear, for a description."""
+        """Joint -> drive with rotor, friction and elastic gear, to be put into a description."""
         found = {}
         for joint, K, D in zip(self.joint_names, self.stiffness, self.damping):
             rotor, viscous, coulomb, offset = (self.motors[f"{joint}.{name}"] for name in MOTOR)
@@ -103,16 +103,16 @@ class ElasticJoints:
 
 
 def elastic_joints(robot: Robot, motors: Log, links: ArrayLike | None = None, *, cutoff: float | None = None) -> ElasticJoints:
-    """Stiffness of each gear, with friction and rotors of the motors and the base parameters of the links.
+    """Find the stiffness of each gear, with friction and rotors of the motors and the base parameters of the links.
 
     Args:
-        robot: as described, rigid; where links are not measured, its drives have the rotors' inertia.
+        robot: the rigid robot as described; if links are not measured, its drives have the rotors' inertia.
         motors: positions of the motors and their torques, both on the joint's side (divided and multiplied by the gear's ratio).
         links: positions of the links (N, nv) at the same samples, from encoders behind the gears; None: they are not measured.
-        cutoff: of the low-pass, Hz, which must leave what shakes the gears; None: chosen from the log.
+        cutoff: cut-off frequency of the low-pass, Hz, which must pass the motion that winds the gears; None: chosen from the log.
 
     Raises:
-        InputError: shapes, or motors alone without rotors in the description.
+        InputError: wrong shapes, or motors alone without rotors in the description.
 
     >>> arm, t = qddot.from_dh([(1, 0, 0, 0)], inertias=[qddot.Inertia.point(0.5)], gravity=(0, 0, 0)), np.arange(0, 20, 0.01)
     >>> w, (a, K, B) = np.array([2.0, 5.0, 11.0]), ([0.5, 0.3, 0.1], 200.0, 0.1)
@@ -137,7 +137,7 @@ def elastic_joints(robot: Robot, motors: Log, links: ArrayLike | None = None, *,
 
 
 def from_both(robot: Robot, motor: Signals, link: Signals, base: Base) -> ElasticJoints:
-    """Both equations at once, linear in everything."""
+    """Fit both equations at once, which are linear in all parameters."""
     n, r = robot.nv, base.rank
     width = r + len(MOTOR) * n + 3 * n  # links, motors, then stiffness, damping and a zero of each gear
     Y = base.parameter_set.matrix(link.q, link.qd, link.qdd)[..., list(base.independent)]
@@ -160,7 +160,7 @@ def from_both(robot: Robot, motor: Signals, link: Signals, base: Base) -> Elasti
 
 
 def from_motors(robot: Robot, motor: Signals, base: Base) -> ElasticJoints:
-    """The compliances for which the links, where the load winds them to, leave least of the torques."""
+    """Find the compliances with the smallest residual, from the positions of the motors alone."""
     n, r = robot.nv, base.rank
     rotors = np.array([float(robot.drives.get(joint, Drive()).at_joint.armature) for joint in robot.joint_names])
     for joint, rotor in zip(robot.joint_names, rotors):
@@ -202,7 +202,7 @@ def motor_columns(motor: Signals, j: int) -> np.ndarray:
 
 
 def rigid(motor: Signals, base: Base, known: np.ndarray | None = None) -> tuple[np.ndarray, float, np.ndarray]:
-    """Parameters, error and noise of the model without elasticity; with the rotors' part taken off, if they are known."""
+    """Parameters, error and noise of the model without elasticity; `known`: torques without the part of known rotors."""
     still = (np.zeros_like(motor.q),) * 3
     tau = motor.tau_raw if known is None else known
     rows = wound_rows(motor, base, tau, np.zeros(motor.q.shape[1]), still, rotors=known is None)
@@ -213,7 +213,8 @@ def rigid(motor: Signals, base: Base, known: np.ndarray | None = None) -> tuple[
 def wound_rows(
     motor: Signals, base: Base, tau: np.ndarray, c: np.ndarray, wound: Motion, *, rotors: bool = False
 ) -> list[np.ndarray]:
-    """Rows of each joint `[Y_B(q) | friction of the motors | tau]`, filtered, the links behind by `c` times load and rates."""
+    """Filtered rows `[Y_B(q) | friction of the motors | tau]` of each joint, with links that lag the motors by `c` times the load
+    `wound`."""
     q, qd, qdd = (x - c * part for x, part in zip((motor.q, motor.qd, motor.qdd), wound))
     Y = base.parameter_set.matrix(q, qd, qdd)[..., list(base.independent)]
     first, found = 0 if rotors else 1, []
@@ -227,7 +228,7 @@ def wound_rows(
 
 
 def rates(motor: Signals, load: np.ndarray) -> Motion:
-    """A signal along the log, and its first and second rate."""
+    """The load and its first and second derivative along the log."""
     first, second = np.empty_like(load), np.empty_like(load)
     for segment in motor.segments:
         first[segment] = np.gradient(load[segment], 1 / motor.rate, axis=0, edge_order=2)
@@ -245,7 +246,7 @@ def found_joints(
     damping: np.ndarray,
     missed: tuple[float, float],
 ) -> ElasticJoints:
-    """Put the result together; gears without a clear stiffness are called stiff."""
+    """Make the result; gears without a significant compliance count as stiff."""
     names = [f"{joint}.{name}" for joint in robot.joint_names for name in MOTOR]
     sure = ELASTIC_SURE * std < K
     stiffness, spread = np.where(sure, K, np.inf), np.where(sure, std, np.inf)

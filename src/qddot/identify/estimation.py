@@ -1,19 +1,18 @@
-"""The estimate of a recording by one method, and with laws that it asks for."""
+"""The estimate of base parameters from a recording, by one method, and with further laws of friction."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from qddot.errors import ConvergenceError
-from qddot.identify.checks.halves import left
 from qddot.identify.checks.laws import Law, gained
 from qddot.identify.checks.positive import never_negative
 from qddot.identify.regression.base import Base, base_parameters
-from qddot.identify.regression.estimators import Estimate, least_squares, solve
+from qddot.identify.regression.estimators import Estimate, least_squares, solve, squared_errors
 from qddot.identify.regression.parameter_set import ParameterSet
 from qddot.identify.regression.pieces import streamed
 from qddot.identify.regression.record import Record
@@ -37,7 +36,7 @@ from qddot.thresholds import (
 
 
 class Estimated(NamedTuple):
-    """Base parameters, what is left of the log, their estimate, and what is left of its torques."""
+    """Base parameters, the factors of the log, the estimate, and its residuals."""
 
     base: Base
     factors: Factors
@@ -46,8 +45,8 @@ class Estimated(NamedTuple):
 
 
 def estimated(base: Base, record: Record, method: str, how: Mapping[str, Any], progress: bool | None = False) -> Estimated:
-    """The base parameters by one method. Where friction grows with the load, again and again: with the load of the robot found, not
-    of the one described. Raises ConvergenceError: the load that a robot makes is never the one it was found with."""
+    """Estimate base parameters by one method. If friction grows with the load, the fit is repeated with the load of the parameters
+    found until that settles. Raises ConvergenceError: it does not settle."""
     if base.parameter_set.is_loaded and base.parameter_set.carried is None:
         base = with_own_load(base, record, method, how)
     found = with_this_load(base, record, method, how, progress)
@@ -63,8 +62,8 @@ def estimated(base: Base, record: Record, method: str, how: Mapping[str, Any], p
 
 
 def with_own_load(base: Base, record: Record, method: str, how: Mapping[str, Any]) -> Base:
-    """Base parameters by the load of the robot that is found without friction by it: a joint of which the description has no rotor,
-    and hardly a link, carries nothing as described, and its friction by load would be left out."""
+    """Base parameters with the load of a fit without friction by the load. With the described load, friction by the load would be
+    left out for a joint whose description has neither a rotor nor a heavy link."""
     parameter_set = base.parameter_set
     loads = [name for name in parameter_set.names if name.endswith(f".{LOAD}")]
     plain = base_parameters(parameter_set.without(loads))
@@ -73,7 +72,7 @@ def with_own_load(base: Base, record: Record, method: str, how: Mapping[str, Any
 
 
 def with_this_load(base: Base, record: Record, method: str, how: Mapping[str, Any], progress: bool | None = False) -> Estimated:
-    """The base parameters by one method, what is left of the log, and what is left of its torques."""
+    """Estimate base parameters by one method, with the load that the parameter set has."""
     blocks = None if record.streamed else TIME_BLOCKS
     factors = reduce(base, shown(streamed(record.parts()), "regressor", blocks, lambda piece: piece[0], progress), **how)
     estimate = least_squares(factors, "ols" if method == "ols" else "wls")
@@ -89,10 +88,9 @@ def with_this_load(base: Base, record: Record, method: str, how: Mapping[str, An
 def with_laws(
     laws: Sequence[Law], before: Estimated, record: Record, method: str, how: Mapping[str, Any], progress: bool | None
 ) -> Estimated | None:
-    """The estimate with more laws; None where all of the log, not only an excerpt, says that its fifths are then predicted no
-    better, where its motion does not tell the laws apart, where the load does not settle, or where only springs that push and
-    friction that drives would do it. An offset, which shows beside
-    friction of each direction only where joints nearly rest, is left out where it cannot be told from that."""
+    """Estimate with further laws. None if fifths of the whole log, not only of an excerpt, are then predicted no better, if the
+    motion does not tell the laws apart, if the load does not settle, or if only impossible values (springs that push, friction that
+    drives) would help. If an offset cannot be told from friction of each direction, as without slow motion, it is left out."""
     options = {name: value for law in laws for name, value in law.options.items()}
     found = with_more(options, before, record, method, how, progress)
     if found is None and options.get("asymmetric"):
@@ -103,11 +101,11 @@ def with_laws(
 def with_more(
     options: Mapping[str, Any], before: Estimated, record: Record, method: str, how: Mapping[str, Any], progress: bool | None
 ) -> Estimated | None:
-    """See `with_laws`; the laws as options of `ParameterSet.of`."""
+    """Estimate with further laws, given as options of `ParameterSet.of`; None as for `with_laws`."""
     parameter_set, options = before.base.parameter_set, dict(options)
     speeds = dry_speeds(parameter_set.robot, record.signals, options)
     options |= {"standstill": speeds.standstill} | ({} if speeds.stribeck is None else {"stribeck": speeds.stribeck})
-    richer = with_needed_rests(with_options(parameter_set)(options), record.parts())
+    richer = with_needed_rests(ParameterSet.of(parameter_set.robot, **{**parameter_set.asked, **options}), record.parts())
     try:
         found = estimated(base_parameters(richer), record, method, how, progress)
         possible = without_impossible(found, record, method, how)
@@ -116,18 +114,18 @@ def with_more(
     if possible is None or possible.estimate.condition > max(CONDITION, before.estimate.condition):
         return None
     missed, now = missed_of_fifths(before), missed_of_fifths(possible)
-    worth_it = possible is found or gained(missed, now) > SMALL_LAW_GAIN  # its other terms alone, where some are gone
+    worth_it = possible is found or gained(missed, now) > SMALL_LAW_GAIN  # without its impossible terms it must gain on its own
     return possible if worth_it and np.linalg.norm(now) <= np.linalg.norm(missed) else None
 
 
 def without_impossible(found: Estimated, record: Record, method: str, how: Mapping[str, Any]) -> Estimated | None:
-    """The estimate without those terms of laws that came out as no drive has them, whose part a robot could not play. None where
-    others come out so in their place, again and again."""
+    """Estimate without those terms of further laws that came out with values that no drive has. None if other terms keep coming out
+    so instead."""
     usual = set(ParameterSet.of(found.base.parameter_set.robot).names)
     for _ in range(IMPOSSIBLE_ROUNDS):
         value = found.estimate.theta
         loads = np.array([name.endswith(f".{LOAD}") for name in found.base.names])
-        bad = (never_negative(found.base) & (value < 0)) | (loads & (value >= 1))  # friction that no load overcomes
+        bad = (never_negative(found.base) & (value < 0)) | (loads & (value >= 1))  # friction that no torque overcomes
         names = [name for name, is_bad in zip(found.base.names, bad) if is_bad and name not in usual]
         if not names:
             return found
@@ -135,18 +133,13 @@ def without_impossible(found: Estimated, record: Record, method: str, how: Mappi
     return None
 
 
-def with_options(parameter_set: ParameterSet) -> Callable[[Mapping[str, Any]], ParameterSet]:
-    """Function that makes a set of parameters with the same options, and more."""
-    return lambda more: ParameterSet.of(parameter_set.robot, **{**parameter_set.asked, **more})
-
-
 def missed_of_fifths(found: Estimated) -> np.ndarray:
-    """Torque of each fifth of the log that parameters of the others leave, of each joint (nv,), rms, N m."""
+    """Rms residual of each joint (nv,), N m, with each fifth of the log predicted by parameters of the others."""
     _, factors, estimate, _ = found
     fifths = [part for part in np.array_split(np.arange(len(factors.R)), TRIAL_FIFTHS) if len(part)]
     total = np.zeros(len(factors.columns))
     for part in fifths:
         others = factors.merged(np.setdiff1d(np.arange(len(factors.R)), part)) if len(fifths) > 1 else factors.merged(part)
         theta = solve(found.base, factors.columns, others, estimate.sigma)
-        total += left(factors.columns, factors.merged(part), theta)
+        total += squared_errors(factors.columns, factors.merged(part), theta)
     return np.sqrt(total / factors.counts.sum())

@@ -18,7 +18,7 @@ from qddot.identify.checks.verdict import Verdict
 from qddot.identify.physical.identified import identified_robot, sound_prior
 from qddot.identify.physical.plausible import filled_in, implausible, keeping_load, weighing
 from qddot.identify.regression.base import Base
-from qddot.identify.regression.estimators import Estimate, essential, stacked
+from qddot.identify.regression.estimators import Estimate, equations, essential
 from qddot.identify.regression.parameter_set import ParameterSet
 from qddot.identify.regression.reduction import Factors
 from qddot.identify.regression.residuals import Errors, relative, residuals
@@ -41,20 +41,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """Result of an identification: a log's account of a robot.
+    """Result of an identification.
 
     Attributes:
         parameter_set: the parameters asked for.
-        base: their combinations that show.
-        estimate: of the base parameters, with uncertainty.
-        factors: what is left of the log.
-        signals: the log through the filter; of one that was streamed, the chunk that moves most.
+        base: the combinations of them that torques depend on.
+        estimate: the base parameters, with uncertainty.
+        factors: triangular factors of the log's equations.
+        signals: the filtered log; of a streamed one the chunk with the most motion.
         training: measured and predicted torques of the log itself; sums of them, if it was streamed.
-        validation: of the log kept for that; None if there was none.
-        judged: that log through the filter, or `signals` if there was none.
-        verdict: whether the parameters can be trusted.
+        validation: those of the log kept for validation; None if there was none.
+        judged: the filtered log kept for validation, or `signals` if there was none.
+        verdict: tells if the parameters can be trusted.
         command: the call that makes this fit.
-        thermal: how friction changes with temperature, where the log has that and shows it; `parameters` are those without.
+        thermal: change of friction with temperature, if the log has temperatures and shows it; `parameters` do not include it.
 
     >>> arm = qddot.Builder("arm", gravity=(0, -9.81, 0)).body("rod", mass=1, com=(0.3, 0, 0), tensor=(0, 0.03, 0.03)).robot()
     >>> push = lambda t, q, qd: [2 * np.sin(7 * t)]
@@ -92,7 +92,7 @@ class Fit:
 
     @property
     def parameters(self) -> dict[str, float]:
-        """Base parameter -> value, SI units; `base.combination(name)` says what it stands for."""
+        """Base parameter -> value, SI units; `base.combination(name)` is the combination that it stands for."""
         return dict(zip(self.base.names, self.estimate.theta.tolist()))
 
     @property
@@ -107,13 +107,14 @@ class Fit:
 
     @cached_property
     def cross_validation(self) -> CrossValidation | None:
-        """Errors of each recording with parameters of the others; of a single one, of each fifth. None if there is too little."""
+        """Errors of each recording, or of each fifth of a single one, with parameters of the others. None if there is too
+        little."""
         from qddot.identify.cross_validation import cross_validation
 
         return cross_validation(self)
 
     def near_description(self, weights: Mapping[str, float] | None = None) -> NearDescription:
-        """Links between what the log shows and what is described, as near to CAD as each link's description deserves.
+        """Find links that agree with the log and stay as near to each link's description as it deserves.
 
         The distance is the log-det divergence, which is the same in every frame and unit (needs the extra `id`).
 
@@ -126,10 +127,10 @@ class Fit:
         return near_description(self, None if weights is None else dict(mapping("weights", weights)))
 
     def bounded_intervals(self, bound: Any = None) -> SetMembership:
-        """Intervals of the base parameters that hold for sure where no filtered torque is off by more than a bound.
+        """Intervals of the base parameters that are certain if no filtered torque is off by more than a bound.
 
         Args:
-            bound: N m, one number or one a joint; None: what the fit itself keeps, and a twentieth more.
+            bound: N m, one number or one a joint; None: 1.05 times the largest error of the fit itself.
 
         Raises:
             InputError: no parameters keep the bound.
@@ -140,7 +141,7 @@ class Fit:
 
     @cached_property
     def worth(self) -> Worth:
-        """Which seconds of the log say something, which parameters it leaves poorly known, and which motion would show them."""
+        """Seconds of the log that are informative, parameters that it leaves poorly known, and motions that would show them."""
         from qddot.identify.excitation.worth import worth
 
         return worth(self)
@@ -152,15 +153,15 @@ class Fit:
 
     @cached_property
     def consistent(self) -> Consistent:
-        """All parameters, each link one that can exist (needs the extra `id`). What the log leaves open, most of how the masses are
-        split between links, is as described; where no mass is described, as bodies of the links' size and of one density."""
+        """All parameters, physically consistent for each link (needs the extra `id`). What the log leaves open, such as the split
+        of masses between links, is as described; links without a described mass are taken as bodies of their size and one
+        density."""
         return self._consistent(None)
 
     def _consistent(self, total_mass: float | None) -> Consistent:
         from qddot.identify.physical.consistent import consistent
 
-        total = self.factors.merged(range(len(self.factors.R)))
-        X, y = stacked(self.base, self.factors.columns, total, self.estimate.sigma)
+        X, y = equations(self.factors, self.estimate.sigma)
         R, parameter_set = X @ self.base.K, self.parameter_set
         free = filled_in(parameter_set, R, y)
         if total_mass is not None:
@@ -177,7 +178,7 @@ class Fit:
             raise ConvergenceError(text) from error
 
     def robot_weighing(self, total_mass: float) -> Robot:
-        """Return the robot as identified whose moving links weigh so much together, kg: torques do not show that, scales do.
+        """Return the robot as identified with a given total mass of its moving links, kg, which torques leave open.
 
         >>> robot = qddot.load("two_link")
         >>> t = np.linspace(0, 20, 4000)[:, None]
@@ -192,7 +193,7 @@ class Fit:
 
     @cached_property
     def implausible(self) -> tuple[str, ...]:
-        """Links of `robot` that no arm has, a sentence each: much too heavy for their size, or with their mass elsewhere."""
+        """Sentences about links of `robot` that no real arm has: much too heavy for their size, or with the mass far outside."""
         return tuple(implausible(self._split, self.parameter_set.robot))
 
     @cached_property
@@ -201,10 +202,10 @@ class Fit:
 
     @cached_property
     def robot(self) -> Robot:
-        """The robot as identified: physically consistent links, drives with what a `Drive` can hold (see `left_out`).
+        """The robot as identified: physically consistent links, and drives without what a `Drive` cannot hold (see `left_out`).
 
-        How parameters are split between links is a choice that torques do not show (see `consistent`); a link that no arm has
-        raises a warning. So does a robot that predicts less well than the fit, where least squares asks for what cannot exist."""
+        The split of parameters between links is a choice that torques leave open (see `consistent`); a link that no real arm has
+        raises a warning. So does a robot that predicts less well than the fit, if the least-squares estimate is inconsistent."""
         split = "torques leave open how masses are split between links (describe masses, or fit.robot_weighing)"
         doubts = [f"{sentence}: {split}" for sentence in self.implausible]
         for text in [*doubts, self.robot_doubt] if self.robot_doubt else doubts:
@@ -213,7 +214,7 @@ class Fit:
 
     @property
     def robot_doubt(self) -> str:
-        """How much worse than the fit `robot` predicts, and why; nothing where it does as well."""
+        """Sentence on how much worse than the fit `robot` predicts, and why; empty if it predicts as well."""
         if not self.robot_worse:
             return ""
         found, best = self.robot_error[0], (self.validation or self.training).relative
@@ -222,31 +223,31 @@ class Fit:
 
     @cached_property
     def robot_worse(self) -> str:
-        """Why `robot` predicts less well than the fit (see `robot_error`); nothing where it does as well."""
+        """Reason why `robot` predicts less well than the fit (see `robot_error`); empty if it predicts as well."""
         if self.robot_error[0] <= max(ROBOT_AS_GOOD * (self.validation or self.training).relative, TORQUE_ROUNDING):
             return ""
-        return (
-            f"it cannot hold {', '.join(self.left_out)}" if self.left_out else "the fit asks for links or drives that cannot exist"
-        )
+        if self.left_out:
+            return f"it cannot hold {', '.join(self.left_out)}"
+        return "the fit asks for links or drives that cannot exist"
 
     @cached_property
     def left_out(self) -> tuple[str, ...]:
-        """Parameters that `robot` cannot hold: harmonics of a slider, friction by the load that nothing overcomes."""
+        """Parameters that `robot` cannot hold: harmonics of a slider, friction by the load that no torque overcomes."""
         return identified_robot(self.parameter_set, self.consistent.parameters)[1]
 
     @cached_property
     def robot_error(self) -> tuple[float, float]:
-        """|error| / |tau| of the torques that `robot` has along the log kept for validation, or else along the fit's own: filtered,
-        and raw. It is larger than that of `predict` by what `robot` cannot hold, and by what links that can exist cannot be."""
+        """|error| / |tau| of the torques of `robot`, filtered and raw, along the log kept for validation, or else the fit's own. It
+        is larger than that of `predict` because of parameters that `robot` cannot hold, and of physical consistency."""
         log = self.judged
         error = log.tau_raw - self._split.inverse_dynamics(log.q, log.qd, log.qdd)
-        slow = self.parameter_set.rest_speeds  # rests do not count, as in the errors of the fit
+        slow = self.parameter_set.rest_speeds  # rests are left out, as in the errors of the fit
         moving, filtered_moving = log.paces >= slow, log.kernel_paces >= slow
         filtered = relative(log.decimated(error)[filtered_moving], log.decimated(log.tau_raw)[filtered_moving])
         return filtered, relative(error[moving], log.tau_raw[moving])
 
     def predict(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
-        """Torques (N, nv) for a motion, with every identified parameter."""
+        """Predict torques (N, nv) for a motion, with every identified parameter."""
         parameter_set = self.parameter_set
         Y = parameter_set.matrix(q, qd, qdd)[..., list(self.base.independent)]
         return Y @ self.estimate.theta + parameter_set.known_torque(q, qd, qdd)
@@ -254,8 +255,8 @@ class Fit:
     def to_urdf(self, path: str | Path) -> None:
         """Write `robot` as a URDF, with the verdict in a comment at its top.
 
-        A fit that is not identified is written, too, with a warning, since it was asked for (`qddot identify --urdf` writes good
-        ones only); so is one with parameters that have no place in a robot.
+        A fit that is not identified, or with parameters that a robot cannot hold, is written with a warning (`qddot identify
+        --urdf` writes good ones only).
         """
         doubts = []
         if not self.verdict:
@@ -283,7 +284,7 @@ class Fit:
         The log is the one kept for validation, or else the one of the fit itself.
 
         Args:
-            ax: where: one axes a joint, or a single one for parameters; a new figure if None.
+            ax: axes to draw in, one a joint, or a single one for parameters; None: a new figure.
 
         Raises:
             UnknownNameError: no such plot.
@@ -295,20 +296,20 @@ class Fit:
         return plot(self, what, ax)
 
     def report(self, path: str | Path | None = None) -> str:
-        """The report in Markdown; written to `path` if there is one (extra `plot`): `.html`, `.pdf` (printed by Chromium, Chrome or
-        Edge), or `.md` with plots beside it."""
+        """Return the report as Markdown, and write it to `path` if one is given (extra `plot`): `.html`, `.pdf` (printed by
+        Chromium, Chrome or Edge), or `.md` with plots in files beside it."""
         from qddot.identify.report.report import report
 
         return report(self, None if path is None else Path(path))
 
     def explore(self, path: str | Path | None = None) -> Page:
-        """The recording in the page of the identified robot: measured beside predicted torques, scrubbed with the arm.
+        """Show the recording in the page of the identified robot, with measured and predicted torques along the motion.
 
         The recording is the one kept for validation, or else the one of the fit itself (see `Robot.explore`), at the times of the
-        log. Both torques are seen through the fit's filter, so that what lies between them is the filtered error of the fit.
+        log. Both torques are filtered as in the fit, so that their difference is its filtered error.
 
         Args:
-            path: of the file to write; None: show it in the browser, or in the notebook.
+            path: file to write; None: show the page in the browser, or in the notebook.
         """
         from qddot.explore.page import page
         from qddot.explore.recording import Recording

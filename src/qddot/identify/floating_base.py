@@ -1,9 +1,9 @@
-"""Humanoids and quadrupeds: parameters from the motion and the forces of the ground, without a single joint torque.
+"""Identification of humanoids and quadrupeds from the motion and the contact forces, without joint torques.
 
     Y_0(q, qd, qdd) pi = sum over contacts of (J_c^T w_c)_0          the six rows of the base, on which no motor acts
 
-These rows alone show every base parameter of the tree (Ayusawa, Venture and Nakamura 2014), and friction is no part of them: force
-plates or six-axis feet do what joint torque sensors do for arms. Joint torques, where there are any, add rows of their own.
+These rows alone determine every base parameter of the tree (Ayusawa, Venture and Nakamura 2014) and contain no joint friction:
+force plates or six-axis sensors in the feet replace joint torque sensors. Joint torques, if there are any, add their own rows.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from qddot.identify.regression.motions import moved
 from qddot.identify.regression.residuals import relative
 from qddot.identify.regression.rows import Samples
 from qddot.identify.regression.signals import thinning
+from qddot.identify.scaling import nonzero
 from qddot.logs.lowpass import LowPass
 from qddot.thresholds import COLUMN_NOTHING
 
@@ -37,15 +38,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class FloatingBase:
-    """The links of a robot that stands on nothing.
+    """Identified links of a robot with a floating base.
 
     Attributes:
         described: the robot as described.
-        names: of the base parameters (r,), each of which stands for a combination.
+        names: names of the base parameters (r,), each of which stands for a combination.
         theta: the base parameters (r,), by least squares.
-        covariance: of these (r, r), by leaving out blocks of time.
+        covariance: their covariance (r, r), by leaving out blocks of time.
         K: (r, 10 bodies): `theta = K pi`.
-        R: the triangle (r + 1, r + 1) of the weighted rows, forces last: all that is left of the samples.
+        R: triangular factor (r + 1, r + 1) of the weighted rows, forces last.
         error: |error| / |force| of the rows.
 
     >>> robot, draw = qddot.load("quadrotor_arm"), np.random.default_rng(0)
@@ -73,27 +74,27 @@ class FloatingBase:
 
     @cached_property
     def mass(self) -> tuple[float, float]:
-        """The whole robot's mass and its standard deviation, kg."""
+        """Mass of the whole robot and its standard deviation, kg."""
         every = np.tile([1.0, *[0.0] * 9], self.K.shape[1] // 10)
         part = np.linalg.lstsq(self.K.T, every, rcond=None)[0]
         return float(part @ self.theta), float(np.sqrt(part @ self.covariance @ part))
 
     @cached_property
     def consistent(self) -> Consistent:
-        """All ten numbers of each body, each one that can exist; as described where no motion shows them (needs the extra `id`)."""
+        """Physically consistent inertial parameters of all bodies (needs the extra `id`), as described where no motion shows
+        them."""
         names = tuple(f"{body}.{name}" for body in self.described.body_names for name in INERTIAL)
         prior = np.concatenate([sound_body(ten) for ten in body_inertias(self.described).values()])
         return consistent(self.R[:, :-1] @ self.K, self.R[:, -1], names, prior)
 
     @cached_property
     def robot(self) -> Robot:
-        """The robot with links that can exist; its drives are those described."""
-        bodies = list(body_inertias(self.described))
+        """The robot with physically consistent links and the described drives."""
         ten = self.consistent.parameters.reshape(-1, 10)
-        return with_parameters(self.described, dict(zip(bodies, ten)), {})
+        return with_parameters(self.described, dict(zip(self.described.body_names, ten)), {})
 
     def centre_of_mass(self, q: ArrayLike) -> np.ndarray:
-        """The whole robot's centre of mass (..., 3) at q (..., nq), m, in the world's axes."""
+        """Centre of mass of the whole robot (..., 3) at q (..., nq), m, in world axes."""
         return self.robot.center_of_mass(q)
 
     def __str__(self) -> str:
@@ -111,18 +112,19 @@ def floating_base(
     rate: float | None = None,
     cutoff: float | None = None,
 ) -> FloatingBase:
-    """Base parameters of a robot with a free base, from its motion and the measured contact wrenches.
+    """Find the base parameters of a robot with a free base, from its motion and the measured contact wrenches.
 
     Args:
-        robot: with a free base (`robot.with_floating_base()`).
+        robot: robot with a free base (`robot.with_floating_base()`).
         samples: q (N, nq), qd and qdd (N, nv) as a state estimator gives them, and tau (N, nv).
-        wrenches: frame -> wrench of the ground on the robot (N, 6), at the frame's origin in world axes, moments first;
-            that of a force plate is moved there first.
-        torques: whether tau of the joints counts too, without friction; else it is not looked at.
-        rate, cutoff: Hz: both sides go through a low-pass, if these are given; samples are then consecutive.
+        wrenches: frame -> wrench of the ground on the robot (N, 6), at the frame's origin in world axes, moments first; the wrench
+        of
+            a force plate must be moved to that point.
+        torques: True if tau of the joints, without friction, is used too; else it is ignored.
+        rate, cutoff: Hz; if given, both sides go through a low-pass, and samples must be consecutive.
 
     Raises:
-        InputError: no free base, shapes, an unknown frame, or a motion that does not show all that could be shown.
+        InputError: no free base, wrong shapes, an unknown frame, or a motion that does not show every base parameter.
 
     >>> robot, draw = qddot.load("quadrotor_arm"), np.random.default_rng(0)
     >>> q, (qd, qdd) = np.stack([robot.random_configuration(draw) for _ in range(50)]), draw.normal(size=(2, 50, robot.nv))
@@ -163,7 +165,7 @@ def floating_base(
 
 
 def combinations(robot: Robot, rows: list[int], names: tuple[str, ...]) -> tuple[list[int], np.ndarray]:
-    """Which columns of these rows of the regressor are independent, and K (r, p) with `theta = K pi`; decided on random motions."""
+    """Indices of the independent columns in these rows of the regressor, and K (r, p) with `theta = K pi`, by random motions."""
     draw = np.random.default_rng(0)
     count = 2 * len(names) // len(rows) + 50
     q = np.stack([robot.random_configuration(draw) for _ in range(count)])
@@ -177,18 +179,18 @@ def combinations(robot: Robot, rows: list[int], names: tuple[str, ...]) -> tuple
 
 
 def check_shown(rows: list[np.ndarray], names: list[str]) -> None:
-    """The motion tells all base parameters apart."""
+    """Refuse a motion that does not tell all base parameters apart."""
     X = np.vstack(rows)[:, :-1]
     size = np.linalg.norm(X, axis=0)
     still = [name for name, x in zip(names, size) if x <= COLUMN_NOTHING * size.max()]
-    _, s, Vt = np.linalg.svd(X / np.where(size > 0, size, 1.0), full_matrices=False)
+    _, s, Vt = np.linalg.svd(X / nonzero(size), full_matrices=False)
     if still or len(X) < len(names) or s[-1] < COLUMN_NOTHING * s[0]:
         worst = still or [names[j] for j in np.argsort(-np.abs(Vt[-1]))[:3]]
         raise InputError(f"this motion does not show {', '.join(worst[:5])}: move every joint, and turn the base about all axes")
 
 
 def filter_of(rate: float | None, cutoff: float | None) -> Callable[[np.ndarray], np.ndarray]:
-    """Filter for both sides of the equations: a low-pass, thinned out, or none."""
+    """The filter for both sides of the equations: a low-pass with decimation, or none."""
     if rate is None and cutoff is None:
         return lambda x: x
     if rate is None or cutoff is None:

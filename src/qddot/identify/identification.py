@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -74,7 +73,7 @@ def identify(
     signals, findings, audit = record.signals, list(record.findings), record.audit()
     chosen, sound = parameter_set is None, not any(finding.serious for finding in audit.findings)
     if parameter_set is None and not sound:
-        parameter_set = ParameterSet.of(robot)  # of a log with other units, speeds are any
+        parameter_set = ParameterSet.of(robot)  # speeds from a log with wrong units would mean nothing
     elif parameter_set is None:
         speeds = standstill_speeds(robot, signals)
         parameter_set = ParameterSet.of(robot, standstill=speeds)
@@ -96,17 +95,19 @@ def identify(
         others = Alternatives(found.base, found.estimate.theta, signals)
     findings += [Finding("found", "friction", f"{law}: added, since {law.gain:.0%} of {UNSEEN} go") for law in laws]
     other = None if validation is None else Record.of(robot, validation, signals.cutoff, velocity)
-    own = judgement(found, record, None, audit, others, how)  # a fit is that of its own log, whatever is kept for validation
-    for _ in range(ROTOR_ROUNDS if chosen and own.verdict else 0):
+    own = judged(found, record, audit, others)  # the fit must not depend on the log kept for validation
+    for _ in range(ROTOR_ROUNDS if chosen and own else 0):
         names = impossible_rotors(found.base, found.estimate, found.left)
         if not names:
             break
         found = estimated(base_parameters(found.base.parameter_set.without(names)), record, method, how, progress)
-        own = judgement(found, record, None, audit, others, how)
+        own = judged(found, record, audit, others)
         message = f"{', '.join(names)} came out negative by more than the uncertainty, which no arm can be: taken as 0"
         findings.append(Finding("assumed", "rotors", message))
-    judged = own if other is None else judgement(found, record, other, audit, others, how)
     base, factors, estimate, left = found
+    unseen = None
+    if other is not None:
+        unseen = Unseen(residuals_of_parts(base, estimate.theta, other.parts()), reduce(base, streamed(other.parts()), **how))
     findings += left_out(factors)
     if estimate.method == "irls":
         why = "asked for" if method == "irls" else f"{left.outliers.max():.2%} of a joint's torques are outliers"
@@ -121,9 +122,9 @@ def identify(
         factors=factors,
         signals=signals,
         training=left,
-        validation=judged.unseen and judged.unseen.left,
+        validation=unseen and unseen.left,
         judged=signals if other is None else other.signals,
-        verdict=judged.verdict,
+        verdict=own if unseen is None else judged(found, record, audit, others, unseen),
         findings=tuple(findings),
         command=python_call(robot.name, *given, None if chosen else "parameter_set", options),
         thermal=thermal,
@@ -132,8 +133,8 @@ def identify(
 
 
 def judged_with_robot(fit: Fit) -> Fit:
-    """The fit, whose verdict says so where its robot predicts worse: looked at where that is likely, with laws that a robot may not
-    hold or with values that none can have. Without the extra `id` there is no such robot."""
+    """Add a concern to the verdict if the fit's robot predicts worse than the fit. It is checked where that is likely: with laws
+    that a robot may not hold, or impossible values. Without the extra `id` there is no such robot."""
     unusual = set(fit.parameter_set.names) - set(ParameterSet.of(fit.parameter_set.robot).names)
     if not fit.verdict or not (unusual or fit.verdict.has("impossible values")):
         return fit
@@ -146,26 +147,14 @@ def judged_with_robot(fit: Fit) -> Fit:
     return replace(fit, verdict=Verdict((*fit.verdict.concerns, Concern("robot", doubt, serious=False)))) if doubt else fit
 
 
-class Judgement(NamedTuple):
-    """The verdict on an estimate, and what it leaves of a log kept for that."""
-
-    verdict: Verdict
-    unseen: Unseen | None
-
-
-def judgement(
-    found: Estimated, record: Record, other: Record | None, audit: Audit, others: Alternatives, how: Mapping[str, Any]
-) -> Judgement:
-    """Judge an estimate by its recording, and by another one if there is one."""
+def judged(found: Estimated, record: Record, audit: Audit, others: Alternatives, unseen: Unseen | None = None) -> Verdict:
+    """Judge an estimate by its recording, and by another one kept for validation, if there is one."""
     base, factors, estimate, left = found
-    unseen = None
-    if other is not None:
-        unseen = Unseen(residuals_of_parts(base, estimate.theta, other.parts()), reduce(base, streamed(other.parts()), **how))
-    return Judgement(verdict(base, estimate, record.motion, left, audit, factors, unseen, others), unseen)
+    return verdict(base, estimate, record.motion, left, audit, factors, unseen, others)
 
 
 def parted(log: Recorded, share: float, robot: Robot) -> tuple[Log, Log]:
-    """The log without its last part, and that part."""
+    """Split a log into the first part and the last one, whose share is given."""
     if isinstance(share, bool) or not 0 < share < 1:
         raise InputError(f"validation={share!r}: another log, or the part of this one that is kept for it, between 0 and 1")
     log = together(robot, log)
@@ -176,7 +165,7 @@ def parted(log: Recorded, share: float, robot: Robot) -> tuple[Log, Log]:
 
 
 def warmth(record: Record, parameter_set: ParameterSet) -> tuple[ThermalFriction | None, list[Finding]]:
-    """How friction changes with temperature, where that was recorded and helps as much as a law must; and what is said of it."""
+    """Fit friction that changes with temperature, and report it; None without temperatures, or if it gains less than a law must."""
     if record.log.temperature is None:
         return None, []
     if record.streamed:
@@ -194,22 +183,21 @@ def warmth(record: Record, parameter_set: ParameterSet) -> tuple[ThermalFriction
 
 
 def told(speeds: dict[str, float]) -> str:
+    """Report the standstill speeds that were found."""
     return f"friction takes its step at {', '.join(f'{speed:.2g}' for speed in speeds.values())} rad/s (m/s), joint by joint"
 
 
 def split(robot: Robot) -> list[Finding]:
-    """Links without masses: a robot as identified has some all the same."""
+    """Report links without a described mass, which get one in the identified robot."""
     bodies = without_mass(robot)
     if not bodies:
         return []
-    message = (
-        f"the description has no mass for {', '.join(bodies)}: in fit.robot they are bodies of their size and of one density, "
-    )
-    return [Finding("assumed", "split", f"{message}which torques do not show (fit.robot_weighing, if the arm has been weighed)")]
+    message = f"the description has no mass for {', '.join(bodies)}: in fit.robot they are bodies of their size and of one density"
+    return [Finding("assumed", "split", f"{message}, which torques do not show (fit.robot_weighing, if the arm has been weighed)")]
 
 
 def rounding(base: Base) -> list[Finding]:
-    """Parameters that show only because the description's geometry is rounded."""
+    """Report parameters that seem independent only because the description's geometry is rounded."""
     if not base.rounded:
         return []
     names, most = ", ".join(base.rounded), max(base.rounded.values())
@@ -218,7 +206,7 @@ def rounding(base: Base) -> list[Finding]:
 
 
 def check_robot(robot: Robot, parameter_set: ParameterSet | None) -> None:
-    """`tau = Y pi` holds for this robot, and the parameters are of it."""
+    """Refuse robots with closed loops, for which `tau = Y pi` does not hold, and parameters of another robot."""
     closed = [c.name for c in robot.model.constraints if c.active]
     if closed:
         raise InputError(

@@ -1,6 +1,6 @@
-"""Reasons why torques do not fit a load: they come late, the load was taken up on the way, it sits on another link.
+"""Reasons why torques do not fit a load: they are delayed, the load changed during the log, or it sits on another link.
 
-Each is fitted in the place of the load, or beside it, and the one that leaves least of what is no noise is named.
+Each is fitted instead of the load or together with it, and the one with the smallest residual beyond noise is named.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from qddot.identify.checks.sensor_faults import told_delay
-from qddot.identify.regression.signals import Signals
+from qddot.identify.regression.signals import Signals, slopes
 from qddot.thresholds import LOAD_AS_WELL, LOAD_CHANGES, MOST_OF_IT
 
 if TYPE_CHECKING:
@@ -19,28 +19,24 @@ if TYPE_CHECKING:
 
 
 class Reason(NamedTuple):
-    """An alternative to a load that is there all along."""
+    """An alternative to a constant load on the given frame."""
 
     code: str
-    columns: np.ndarray  # (N, nv, d): what multiplies its numbers, at the log's samples
-    text: Callable[[np.ndarray], str]  # of its numbers (d,)
+    columns: np.ndarray  # (N, nv, d): columns of its parameters, at the log's samples
+    text: Callable[[np.ndarray], str]  # describes it by the values of its parameters (d,)
 
 
 def reasons(robot: Robot, signals: Signals, frame: str, columns: Callable[[str], np.ndarray]) -> Iterator[Reason]:
-    """Alternatives to a load on a frame; `columns(frame)` are those of a load on any (N, nv, 10)."""
-    Y, nv = columns(frame), robot.nv
-    slope = np.concatenate([np.gradient(signals.tau[s], 1 / signals.rate, axis=0) for s in signals.segments])
-    late = -slope[..., None]
+    """Yield the alternatives to a load on a frame; `columns(frame)` are the columns (N, nv, 10) of a load on any frame."""
+    Y, late = columns(frame), -slopes(signals.tau, signals)[..., None]
     yield Reason("delay", np.concatenate([late, Y], axis=-1), lambda x: f"torques are {told_delay(x[0])}")
     for j, joint in enumerate(robot.joint_names):
-        only = late * np.eye(nv)[j][:, None]
-        yield Reason(
-            "delay", np.concatenate([only, Y], axis=-1), lambda x, joint=joint: f"torques of {joint} are {told_delay(x[0])}"
-        )
+        both = np.concatenate([late * np.eye(robot.nv)[j][:, None], Y], axis=-1)
+        yield Reason("delay", both, lambda x, joint=joint: f"torques of {joint} are {told_delay(x[0])}")
     for time in np.linspace(signals.t[0], signals.t[-1], LOAD_CHANGES + 2)[1:-1]:
         after = Y * (signals.t > time)[:, None, None]
         yield Reason("load", np.concatenate([Y - after, after], axis=-1), lambda x, time=time: changed(time, x[0], x[10]))
-    for link in reversed(robot.body_names):  # of links that explain the same, the outer one carries loads
+    for link in reversed(robot.body_names):  # outer links first, since they are the likelier carriers
         other = columns(link)
         if np.any(other):
             yield Reason("frame", other, lambda x, link=link: f"the load sits on {link!r}, not on {frame!r}")
@@ -53,8 +49,9 @@ def changed(time: float, before: float, after: float) -> str:
 def best_reason(
     found: Iterator[Reason], fitted: Callable[[np.ndarray], tuple[np.ndarray, float]], unexplained: float
 ) -> tuple[str, str] | None:
-    """Code and words of the reason that explains most of the square of what is unexplained, if that is most of it; of those that do
-    nearly as well, the first. `fitted(columns)` returns its numbers and what it leaves unexplained."""
+    """Code and text of the reason that explains most of the squared residual, if it explains more than half; among nearly equal
+    ones the first. `fitted(columns)` returns parameters and residual norm of a reason, `unexplained` is the residual norm of the
+    load."""
     best, most = None, MOST_OF_IT
     for reason in found:
         numbers, left = fitted(reason.columns)

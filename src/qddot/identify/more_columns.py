@@ -1,4 +1,4 @@
-"""Base parameters together with further columns that are no part of the model: what a sensor or a temperature adds to the torques.
+"""Estimates of base parameters together with further columns, for effects of sensors or temperature on the torques.
 
 tau = Y_B theta + Z zeta,     joints weighted by their noise, uncertainty by leaving out blocks of time
 """
@@ -16,6 +16,7 @@ from qddot.errors import InputError
 from qddot.identify.regression.base import Base
 from qddot.identify.regression.residuals import relative
 from qddot.identify.regression.signals import Signals
+from qddot.identify.scaling import column_lengths, nonzero
 from qddot.thresholds import COLUMN_ROUNDING, TIME_BLOCKS, WEIGHT_ROUNDS
 
 
@@ -23,10 +24,11 @@ from qddot.thresholds import COLUMN_ROUNDING, TIME_BLOCKS, WEIGHT_ROUNDS
 class Extended:
     """An estimate with further columns."""
 
-    base: Base  # what the base parameters are
-    theta: np.ndarray  # the base parameters (r,)
-    names: tuple[str, ...]  # of the further ones (k,)
-    zeta: np.ndarray  # the further ones (k,), and `std`, their standard deviations by blocks of time (k,)
+    base: Base  # the base parameters
+    theta: np.ndarray  # their values (r,)
+    names: tuple[str, ...]  # names of the further parameters (k,)
+    # zeta, std: values of the further parameters (k,), and their standard deviations by blocks of time (k,)
+    zeta: np.ndarray
     std: np.ndarray
     # before, after: |error| / |tau| of the filtered torques without and with the further columns
     before: float
@@ -42,10 +44,10 @@ def extended(base: Base, signals: Signals, columns: Mapping[str, np.ndarray]) ->
     """Fit base parameters and further columns to a prepared log.
 
     Args:
-        columns: name -> what it adds to the torques per unit (N, nv), at the samples of the signals.
+        columns: name -> effect on the torques per unit (N, nv), at the samples of the signals.
 
     Raises:
-        InputError: a column of another shape, one that does nothing, or one that the model has already.
+        InputError: a column of another shape, one of zeros, or one that depends on the others.
     """
     shape = signals.q.shape
     for name, column in columns.items():
@@ -63,7 +65,7 @@ def extended(base: Base, signals: Signals, columns: Mapping[str, np.ndarray]) ->
 
 
 def joint_rows(base: Base, signals: Signals, more: list[np.ndarray], j: int) -> np.ndarray:
-    """`[Y_B | Z | tau]` of one joint (M, r + k + 1), filtered, where the joint does not rest."""
+    """Filtered rows `[Y_B | Z | tau]` of one joint (M, r + k + 1), without those in which it rests."""
     parameter_set, evaluator = base.parameter_set, base.parameter_set.evaluator()
     moved = evaluator.at(signals.q, signals.qd, signals.qdd)
     Y = moved.row(j) @ parameter_set.T[np.ix_(evaluator.used[j], np.array(base.independent, int))]
@@ -73,10 +75,10 @@ def joint_rows(base: Base, signals: Signals, more: list[np.ndarray], j: int) -> 
 
 
 def check_shown(names: tuple[str, ...], rows: list[np.ndarray], r: int) -> None:
-    """Each further column does something that no other does."""
+    """Refuse further columns of zeros, and those that depend on the others."""
     A = np.vstack(rows)[:, :-1]
     size = np.linalg.norm(A, axis=0)
-    Q = np.linalg.qr(A[:, :r] / np.where(size[:r] > 0, size[:r], 1.0))[0]
+    Q = np.linalg.qr(A[:, :r] / nonzero(size[:r]))[0]
     for k, name in enumerate(names, start=r):
         if size[k] == 0:
             raise InputError(f"{name} does nothing in this log, so nothing can be said of it (leave it out, or move that joint)")
@@ -87,16 +89,15 @@ def check_shown(names: tuple[str, ...], rows: list[np.ndarray], r: int) -> None:
 
 
 def weighted(rows: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """Parameters, and the noise of each joint at which its residuals have variance 1, found by turns."""
+    """Weighted least squares: parameters, and the noise of each joint by which its rows are weighted, computed by turns."""
     sigma = np.ones(len(rows))
     theta = np.zeros(rows[0].shape[1] - 1)
     for _ in range(WEIGHT_ROUNDS):
         A = np.vstack([part / s for part, s in zip(rows, sigma)])
-        size = np.linalg.norm(A[:, :-1], axis=0)
-        size = np.where(size > 0, size, 1.0)
+        size = column_lengths(A[:, :-1])
         theta = np.linalg.lstsq(A[:, :-1] / size, A[:, -1], rcond=1e-12)[0] / size
         before, floor = sigma, 1e-9 * max(np.abs(part[:, -1]).max(initial=0.0) for part in rows)
-        left = [part[:, -1] - part[:, :-1] @ theta for part in rows]
+        left = (part[:, -1] - part[:, :-1] @ theta for part in rows)
         sigma = np.array([max(np.sqrt(np.mean(e**2)), floor) if len(e) else 1.0 for e in left])
         if np.allclose(before, sigma, rtol=1e-6):
             break
@@ -106,8 +107,7 @@ def weighted(rows: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
 def covariance_by_blocks(rows: list[np.ndarray], sigma: np.ndarray) -> np.ndarray:
     """Covariance of the parameters, by leaving out blocks of time."""
     every = [A / s for A, s in zip(rows, sigma)]
-    size = np.linalg.norm(np.vstack(every)[:, :-1], axis=0)
-    size = np.where(size > 0, size, 1.0)
+    size = column_lengths(np.vstack(every)[:, :-1])
     blocks = [in_blocks(A) for A in every]
     G = [np.sum([gram(part[k], size) for part in blocks], axis=0) for k in range(TIME_BLOCKS)]
     total = np.sum(G, axis=0)
@@ -117,7 +117,7 @@ def covariance_by_blocks(rows: list[np.ndarray], sigma: np.ndarray) -> np.ndarra
 
 
 def in_blocks(A: np.ndarray) -> list[np.ndarray]:
-    """Runs of consecutive rows."""
+    """Split rows into blocks of time."""
     return [A[a:b] for a, b in pairwise(np.linspace(0, len(A), TIME_BLOCKS + 1).astype(int))]
 
 
@@ -131,5 +131,6 @@ def solved(G: np.ndarray) -> np.ndarray:
 
 
 def errors(rows: list[np.ndarray], theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Residuals and torques of all joints, one after the other."""
     A = np.vstack(rows)
     return A[:, -1] - A[:, :-1] @ theta, A[:, -1]

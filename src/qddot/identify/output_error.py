@@ -1,10 +1,11 @@
-"""The last rung: a simulated arm predicts the log, and the parameters are those whose predictions are best.
+"""Output error: the parameters with which a simulated arm predicts the log best.
 
     minimise  sum_j sum_k e_jk(pi)^2 / s_j^2  +  |x(pi) - x(start)|^2
 
 e are the errors of `Predictor`, s their root mean square. Positions are never differentiated and torques never filtered, so a log
-may be slow or its positions noisy. x are log-Cholesky coordinates: every arm on the way can exist, and what the log says nothing of
-stays at the start. How far predictions trust the arm and how far the log is fitted too: the bandwidth with the smallest errors.
+may be slow or its positions noisy. x are log-Cholesky coordinates: every arm in the search is physically consistent, and directions
+that the log leaves open stay at the start. The bandwidth, which balances trust in the simulated arm and in the log, is chosen for
+the smallest errors.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from qddot.identify.physical.log_cholesky import Chart, chosen, nonlinear_least_
 from qddot.identify.prediction import Predictor
 from qddot.identify.regression.base import Base, base_parameters, random_motions
 from qddot.identify.regression.parameter_set import ParameterSet
+from qddot.identify.regression.residuals import rms
 from qddot.logs.log import Log
 from qddot.robot import Robot
 from qddot.thresholds import (
@@ -49,13 +51,13 @@ class OutputError:
 
     Attributes:
         parameter_set: the parameters asked for.
-        base: their combinations that show.
-        pi: all parameters (P,), every link one that can exist; named by `parameter_set.full_names`.
-        deviations: standard deviations of the base parameters (r,), by blocks of time; 0 for what was not free.
-        bandwidth: of each joint's correction (nv,), Hz.
-        before, after: root mean square of each joint's predictions (nv,), rad or m, at the start and at the end.
-        rounds: of bandwidths, weights and parameters.
-        evaluations: of the simulation and its derivatives.
+        base: the combinations of them that torques depend on.
+        pi: all parameters (P,), physically consistent for each link; named by `parameter_set.full_names`.
+        deviations: standard deviations of the base parameters (r,), by blocks of time; 0 for those that were not free.
+        bandwidth: bandwidth of each joint's correction (nv,), Hz.
+        before, after: rms error of each joint's predictions (nv,), rad or m, at the start and at the end.
+        rounds: number of rounds of bandwidths, weights and parameters.
+        evaluations: number of evaluations of the simulation and its derivatives.
 
     >>> arm = qddot.Builder("arm", gravity=(0, -9.81, 0)).body("rod", mass=1, com=(0.3, 0, 0), tensor=(0.01, 0.03, 0.03)).robot()
     >>> push = lambda t, q, qd: [4 * np.sin(3 * t)]
@@ -79,7 +81,7 @@ class OutputError:
 
     @property
     def parameters(self) -> dict[str, float]:
-        """Base parameter -> value, SI units; `base.combination(name)` says what it stands for."""
+        """Base parameter -> value, SI units; `base.combination(name)` is the combination that it stands for."""
         return dict(zip(self.base.names, (self.base.K @ self.parameter_set.T.T @ self.pi).tolist()))
 
     @property
@@ -95,7 +97,7 @@ class OutputError:
 
     @cached_property
     def robot(self) -> Robot:
-        """Robot with these parameters, as far as a `Drive` can hold them."""
+        """The robot with these parameters, as far as a `Drive` can hold them."""
         return identified_robot(self.parameter_set, self.pi)[0]
 
     def __repr__(self) -> str:
@@ -116,20 +118,21 @@ def output_error(
     evaluations: int = 100,
     on_progress: Callable[[str], None] | None = None,
 ) -> OutputError:
-    """Parameters with which a simulated arm predicts a log best.
+    """Find the parameters with which a simulated arm predicts a log best.
 
     Args:
-        robot: as it is believed to be, such as `fit.robot`; masses may be wrong by a factor of two.
+        robot: the robot to start from, such as `fit.robot`; masses may be wrong by a factor of two.
         log: positions and torques. Velocities are not needed.
-        parameter_set: which parameters, such as `fit.parameter_set`; by default those of `robot.identify`. Fixed ones stay.
-        free: links and parameters that may change; None: all that are free there.
-        bandwidth: of the correction by the log, Hz; None: for each joint that with the smallest errors.
-        evaluations: of the simulation in each round, at most.
-        on_progress: called with a line of text now and then.
+        parameter_set: the parameters of the model, such as `fit.parameter_set`; None: the default ones of `ParameterSet.of`. Fixed
+            ones stay.
+        free: links and parameters that may change; None: all that are free in the set.
+        bandwidth: bandwidth of the correction by the log, Hz; None: the one with the smallest errors for each joint.
+        evaluations: largest number of simulations in each round.
+        on_progress: called with a line of text after each round.
 
     Raises:
-        InputError: a log of other joints; a link of which only some numbers are free; friction that is not simulated.
-        ConvergenceError: the search did not end, or no arm could be simulated.
+        InputError: a log of other joints; a link of which only some parameters are free; friction that is not simulated.
+        ConvergenceError: the search did not converge, or the simulation diverges.
 
     >>> arm = qddot.Builder("arm", gravity=(0, -9.81, 0)).body("rod", mass=1, com=(0.3, 0, 0), tensor=(0.01, 0.03, 0.03)).robot()
     >>> push = lambda t, q, qd: [4 * np.sin(3 * t)]
@@ -145,24 +148,24 @@ def output_error(
     if free is not None:
         wanted = chosen(parameter_set.names, free)
         parameter_set = parameter_set.fix({name: None for name, moves in zip(parameter_set.names, wanted) if not moves})
-    chosen(parameter_set.full_names, parameter_set.names)  # refuses links of which only some numbers are free
+    chosen(parameter_set.full_names, parameter_set.names)  # refuses links of which only some parameters are free
     w = None if bandwidth is None else np.full(robot.nv, 2 * np.pi * bandwidth)
     return Search(parameter_set, log).result(w, evaluations, on_progress or (lambda text: None))
 
 
 def of_robot(parameter_set: ParameterSet, robot: Robot) -> ParameterSet:
-    """Return the parameters with the values of another robot; fixed ones keep theirs."""
+    """Return the parameter set with described values from another robot; fixed parameters keep theirs. Raises InputError: a
+    parameter is tied."""
     for name, row in zip(parameter_set.full_names, parameter_set.T):
         if row.any() and name not in parameter_set.names:
             raise InputError(f"{name} is tied to other parameters: for a simulation it is fixed, or free")
-    known = {
-        name: x for name, x, row in zip(parameter_set.full_names, parameter_set.constant.tolist(), parameter_set.T) if not row.any()
-    }
+    values = dict(zip(parameter_set.full_names, parameter_set.constant.tolist()))
+    known = {name: value for (name, value), row in zip(values.items(), parameter_set.T) if not row.any()}
     return ParameterSet.of(robot, **parameter_set.asked).fix(known)
 
 
 class Step(NamedTuple):
-    """Parameters (P,), the weighted errors (k,) they make, and how these change with the base parameters (k, r)."""
+    """Parameters (P,), their weighted errors (k,), and the Jacobian of these with respect to the base parameters (k, r)."""
 
     pi: np.ndarray
     errors: np.ndarray
@@ -170,7 +173,7 @@ class Step(NamedTuple):
 
 
 class Search:
-    """One log, and parameters on their way."""
+    """State of the search for the parameters of one log."""
 
     def __init__(self, parameter_set: ParameterSet, log: Log) -> None:
         self.parameter_set = parameter_set
@@ -183,7 +186,7 @@ class Search:
         self.middle = self.chart.coordinates(self.start)
 
     def result(self, bandwidth: np.ndarray | None, evaluations: int, say: Callable[[str], None]) -> OutputError:
-        """Rounds of bandwidth, weights and parameters, until the errors fall no more."""
+        """Improve bandwidth, weights and parameters by turns, until the errors no longer fall."""
         w = np.full(len(self.travel), self.predictor.fastest / 4) if bandwidth is None else bandwidth
         history: list[np.ndarray] = []
         simulations = 0
@@ -211,7 +214,7 @@ class Search:
             tried = np.clip(BANDWIDTHS_TRIED[:, None] * w, slowest, self.predictor.fastest)
             found = self.predictor(np.tile(self.pi, (len(tried), 1)), tried)
             counted = self.predictor.counted(tried.min(axis=0))
-            size = np.nan_to_num([rms(e, counted) for e in found], nan=np.inf)
+            size = np.nan_to_num([counted_rms(e, counted) for e in found], nan=np.inf)
             best = tried[np.argmin(size, axis=0), range(len(w))]
             if np.all((tried[0] < best) & (best < tried[-1]) | np.isclose(best, w)):
                 return best
@@ -219,11 +222,11 @@ class Search:
         return w
 
     def errors(self, w: np.ndarray) -> np.ndarray:
-        """Root mean square (nv,) of the predictions, no smaller than positions are exact; with as many substeps as it takes for the
-        rule of integration not to matter."""
+        """Rms errors of the predictions (nv,), at least the resolution of positions. The number of substeps is raised until the
+        error of integration is negligible."""
         counted, e = self.predictor.counted(w), self.predictor(self.pi, w)[0]
         while True:
-            size = np.maximum(rms(e, counted), POSITION_EXACT * self.travel)
+            size = np.maximum(counted_rms(e, counted), POSITION_EXACT * self.travel)
             if not np.isfinite(size).all():
                 raise ConvergenceError(
                     "the simulated arm runs away from the log: are units, signs and joints right? (or a higher bandwidth)"
@@ -232,15 +235,16 @@ class Search:
                 return size
             self.predictor.substeps *= 2
             coarse, e = e, self.predictor(self.pi, w)[0]
-            if np.all(rms(e - coarse, counted) < INTEGRATION_ERROR * size):
+            if np.all(counted_rms(e - coarse, counted) < INTEGRATION_ERROR * size):
                 self.predictor.substeps //= 2
                 return size
 
     def improved(self, w: np.ndarray, size: np.ndarray, evaluations: int) -> tuple[Step, int]:
-        """Parameters of the least squares of errors over their size, after Gauss and Newton, and how many simulations that took.
+        """Minimise the squared errors, relative to their sizes (nv,), by damped Gauss-Newton steps: the result, and the number of
+        simulations.
 
-        The errors are linearised in the base parameters, of which they are nearly linear functions, and not in the coordinates of
-        the links, of which they are not."""
+        The errors are linearised in the base parameters, since they are nearly linear functions of these, but not of the
+        coordinates of the links."""
         rows, independent = np.nonzero(self.predictor.counted(w)), list(self.base.independent)
         steps = PARAMETER_STEP * (self.parameter_set.T.T @ self.sizes)[independent]
         moves = np.vstack([np.zeros_like(self.pi), steps[:, None] * self.parameter_set.T[:, independent].T])
@@ -257,19 +261,19 @@ class Search:
             if reached - expected < SQUARES_FALL:
                 return here, k
             then = simulated(pi)
-            kept = (reached - self.squares(then)) / (reached - expected)  # of what was promised; not a number if the arm ran away
+            kept = (reached - self.squares(then)) / (reached - expected)  # actual over expected decrease; NaN if it diverged
             poor, good = STEP_KEPT
             damping = damping / 10 if kept > good else damping if kept > poor else max(10 * damping, 1e-2)
             here = then if kept > 0 else here
         raise ConvergenceError(f"not converged after {evaluations} simulations (allow more, or leave fewer parameters free)")
 
     def squares(self, at: Step) -> float:
-        """Sum of squares that is minimised: errors, and the distance from the start."""
+        """The objective: sum of squared errors, plus the squared distance from the start."""
         moved = self.chart.coordinates(at.pi) - self.middle
         return float(at.errors @ at.errors + START_WEIGHT * moved @ moved)
 
     def minimum(self, here: Step, R: np.ndarray, damping: float) -> tuple[np.ndarray, float]:
-        """(pi, squares) where the linearised errors, R of `[J | errors]`, are smallest; damping keeps it near."""
+        """Minimise the objective with linearised errors, whose triangle of `[J | errors]` is R, and damping: (pi, objective)."""
         to_base = self.base.K @ self.parameter_set.T.T
         A = np.vstack([R[:, :-1], np.sqrt(damping) * np.diag(np.linalg.norm(R[:, :-1], axis=0))])
         b = np.append(R[:, -1], np.zeros(len(to_base)))
@@ -288,14 +292,13 @@ class Search:
         return fit.parameters, float(fit.residual**2 + START_WEIGHT * moved @ moved)
 
     def deviations(self, at: Step) -> np.ndarray:
-        """Standard deviations of the base parameters (r,): from leaving out blocks of time, and of what the start decides."""
+        """Standard deviations of the base parameters (r,): by leaving out blocks of time, and by the prior, which is the start."""
         free = self.parameter_set.T.any(axis=1)
         G = self.base.K @ self.parameter_set.T.T @ self.chart.jacobian(self.chart.coordinates(at.pi))[:, free]
         J, prior = at.J @ G, START_WEIGHT * np.eye(G.shape[1])
-        A, moved = J.T @ J + prior, []
-        for rows in np.array_split(np.arange(len(J)), TIME_BLOCKS):
-            moved.append(np.linalg.solve(A - J[rows].T @ J[rows], J[rows].T @ at.errors[rows]))
-        spread, inverse = np.array(moved) - np.mean(moved, axis=0), np.linalg.inv(A)
+        A, blocks = J.T @ J + prior, np.array_split(np.arange(len(J)), TIME_BLOCKS)
+        moved = np.array([np.linalg.solve(A - J[rows].T @ J[rows], J[rows].T @ at.errors[rows]) for rows in blocks])
+        spread, inverse = moved - np.mean(moved, axis=0), np.linalg.inv(A)
         covariance = (TIME_BLOCKS - 1) / TIME_BLOCKS * spread.T @ spread + inverse @ prior @ inverse
         return np.sqrt(np.einsum("rx,xy,ry->r", G, covariance, G))
 
@@ -304,22 +307,17 @@ def listed(values: np.ndarray) -> str:
     return ", ".join(f"{x:.2g}" for x in values)
 
 
-def rms(errors: np.ndarray, counted: np.ndarray) -> np.ndarray:
-    """Root mean square (nv,) of errors (N, nv), of those that count."""
+def counted_rms(errors: np.ndarray, counted: np.ndarray) -> np.ndarray:
+    """Rms (nv,) over those errors (N, nv) that count."""
     return np.sqrt(np.mean(errors**2, axis=0, where=counted))
 
 
 def sizes(parameter_set: ParameterSet, log: Log) -> np.ndarray:
-    """How large each parameter (P,) would be if it explained all torques by itself, in motions of about 1 rad/s."""
+    """Size that each parameter (P,) would have if it explained all torques alone, in motions of about 1 rad/s."""
     evaluate = parameter_set.evaluator()
     moved = evaluate.at(*random_motions(parameter_set, 50))
     found = np.full(len(parameter_set.T), np.inf)
     for j, used in enumerate(evaluate.used):
-        torque, seen = root_mean_square(log.tau[:, j]), root_mean_square(moved.row(j))
+        torque, seen = rms(log.tau[:, j]), rms(moved.row(j))
         np.minimum.at(found, used[seen > 0], (torque or 1.0) / seen[seen > 0])
     return np.where(np.isfinite(found), found, 1.0)
-
-
-def root_mean_square(x: np.ndarray) -> np.ndarray:
-    """Root mean square over the samples (N, ...)."""
-    return np.sqrt(np.mean(x**2, axis=0))

@@ -1,8 +1,8 @@
-"""Payload of a robot: the ten numbers of a tool or load, with the arm known.
+"""Payload: the inertial parameters of a tool or load on a known arm.
 
     tau_with - tau_without = Y_load(q, qd, qdd) pi_load
 
-Y_load are the ten columns of the link that carries it, seen from the frame of the load.
+Y_load are the ten columns of the link that carries the load, transformed to the frame of the load.
 """
 
 from __future__ import annotations
@@ -23,27 +23,31 @@ from qddot.identify.physical.pseudo_inertia import congruence, pseudo_inertia
 from qddot.identify.regression.base import base_parameters
 from qddot.identify.regression.motions import Recorded, moved
 from qddot.identify.regression.parameter_set import ParameterSet
+from qddot.identify.scaling import column_lengths
 from qddot.model.inertia import Inertia
 from qddot.thresholds import LOAD_MISSED, LOAD_RADIUS, LOAD_SIZE, TIME_BLOCKS
 
 if TYPE_CHECKING:
     from qddot.robot import Robot
 
+LENGTHS = np.array([0, 1, 1, 1, 2, 2, 2, 2, 2, 2])
+"""Powers of a length in the units of ten inertial parameters."""
+
 
 @dataclass(frozen=True)
 class Payload:
-    """A load, in the axes of its frame.
+    """An identified load, in the axes of its frame.
 
     Attributes:
-        frame: it is fixed to.
-        parameters: (m, m c, I about the frame's origin) (10,), physically consistent; where not identified, of the prior's shape.
-        least_squares: the same without regard to consistency (10,).
-        deviations: standard deviations of these (10,), robust to coloured noise; inf where the motion shows nothing.
-        intervals: (10, 2), which hold each true number with the confidence asked for.
-        identified: which of the ten (10,) the motion shows, to better than what such a body could have anyway.
-        reason: why not the others; empty if all are.
-        fit: the semidefinite program's account.
-        verdict: whether the load can be trusted: do the arm's own torques fit?
+        frame: the frame that it is fixed to.
+        parameters: (m, m c, I about the frame's origin) (10,), physically consistent; like the prior where not identified.
+        least_squares: the least-squares estimate (10,), which need not be consistent.
+        deviations: standard deviations of that (10,), robust to coloured noise; inf for parameters that the motion does not show.
+        intervals: intervals (10, 2) with the given confidence.
+        identified: True for parameters (10,) whose standard deviation is below the largest value that such a body could have.
+        reason: sentence on the parameters that are not identified; empty if all are.
+        fit: result of the semidefinite program.
+        verdict: tells if the load can be trusted, that is if the arm's own torques are known well enough.
 
     >>> robot = qddot.load("two_link")
     >>> q, rest = np.random.default_rng(0).uniform(-2, 2, (50, 2)), np.zeros((50, 2))  # poses at rest
@@ -94,21 +98,23 @@ def payload(
     confidence: float = 0.95,
     cutoff: float | None = None,
 ) -> Payload:
-    """The load on a frame, from torques with it.
+    """Find the load on a frame from torques recorded with it.
 
     Args:
-        robot: without the load, as identified; or the fit itself (`robot.identify(log)`), whose uncertainty then counts: with a
-            robot, deviations and intervals take the arm as known to the last digit.
-        recorded: a log with the load, or `Samples`; of poses at rest qd and qdd are zero.
-        unloaded: another log, of any motion without the load: the arm's own torques are then taken from it, and only the robot's
-            geometry counts. None: they are those the robot predicts.
-        frame: that carries the load and in whose axes it is given; the tip of the only chain if None.
-        prior: a body like it, for what the motion does not show; None: a ball of 5 cm about the measured centre of mass.
-        confidence: of the intervals.
-        cutoff: of the low-pass, Hz; None: chosen from the log.
+        robot: the robot as identified without the load; or the fit (`robot.identify(log)`), whose uncertainty is then included.
+        With
+            a robot, deviations and intervals take the arm as known exactly.
+        recorded: a log with the load, or `Samples`; for poses at rest qd and qdd are zero.
+        unloaded: another log, of any motion without the load, from which the arm's own torques are then found: of the robot only
+        the
+            geometry is used. None: the robot predicts them.
+        frame: the frame that carries the load and in whose axes it is returned; None: the tip of the only chain.
+        prior: a similar body, for parameters that the motion does not show; None: a ball of 5 cm about the measured centre of mass.
+        confidence: confidence of the intervals.
+        cutoff: cut-off frequency of the low-pass, Hz; None: chosen from the log.
 
     Raises:
-        InputError: shapes, a frame that does not move, or a motion that does not show the mass, without a prior.
+        InputError: wrong shapes, a frame that does not move, or, without a prior, a motion that does not show the mass.
         ConvergenceError: no consistent body was found.
 
     >>> robot = qddot.load("two_link")
@@ -128,10 +134,10 @@ def payload(
     frame = given.tip if frame is None else frame
     Y, tau = run.filtered(load_regressor(given, *run.motion, frame)), run.samples.tau
     arm, told = 0, np.zeros((0, 0))
-    if identified_arm:  # by how much the arm may be another than the fit says is found along with the load
+    if identified_arm:  # the error of the fit's parameters is estimated together with the load
         own = identified_arm.parameter_set.matrix(*run.motion)[..., list(identified_arm.base.independent)]
         Y, arm = np.concatenate([run.filtered(own), Y], axis=-1), identified_arm.base.rank
-        told = np.linalg.inv(np.linalg.cholesky(identified_arm.estimate.classical))  # weighs as much as the rows it came from
+        told = np.linalg.inv(np.linalg.cholesky(identified_arm.estimate.classical))  # rows with the information of the fit's log
         tau = run.filtered(tau - identified_arm.predict(*run.motion))
     elif unloaded is None:
         tau = run.filtered(tau - given.inverse_dynamics(*run.motion))
@@ -147,17 +153,17 @@ def payload(
     count, own = len(y), np.vstack([X[:, :arm], told]) if len(told) else X[:, :arm]
 
     def apart(x: np.ndarray) -> np.ndarray:
-        """Rows without what the arm's own parameters would explain; below them those of what a fit says of these."""
+        """Project rows off the columns of the arm's own parameters; the rows of the fit's information are appended."""
         return beyond(own, np.concatenate([x, np.zeros((len(told), *x.shape[1:]))]))
 
     X, y = apart(X[:, arm:]), apart(y)
-    scale = LOAD_SIZE ** np.array([0, 1, 1, 1, 2, 2, 2, 2, 2, 2])  # so that a mass and a moment compare
+    scale = LOAD_SIZE**LENGTHS  # makes masses and moments comparable
     R = np.asarray(np.linalg.qr(np.column_stack([X, y]), mode="r"))
     _, s, Vt = np.linalg.svd(R[:, :-1] / scale, full_matrices=True)
     rank = int(np.count_nonzero(s > 1e-8 * s[0]))
     half = Vt[:rank].T / s[:rank]  # half half^T inverts X^T X
     ls = half @ (half.T @ (X.T @ y / scale)) / scale
-    ls += half @ (half.T @ (X.T @ (y - X @ ls) / scale)) / scale  # once more, for the digits that squaring lost
+    ls += half @ (half.T @ (X.T @ (y - X @ ls) / scale)) / scale  # a step of iterative refinement
     unseen = np.linalg.norm(Vt[rank:], axis=0) > 1e-6
     joints, left = tau.shape[1], (y - X @ ls)[:count]
     covariance, freedom = block_covariance(X[:count] / scale, left, half, joints, arm)
@@ -173,8 +179,7 @@ def payload(
             rows = np.zeros((len(tau), *new.shape[1:]))
             rows[len(tau) - len(new) :] = new
             Z = apart((rows * weight[:, None]).reshape(count, -1))
-            size = np.linalg.norm(Z, axis=0)
-            size[size == 0] = 1.0
+            size = column_lengths(Z)
             numbers = np.linalg.lstsq(Z / size, y, rcond=1e-9)[0] / size
             return numbers, lasting((y - Z @ numbers)[:count], joints)
 
@@ -190,8 +195,7 @@ def payload(
         if reason is None:
             raise
         raise type(error)(f"no body fits these torques on {frame!r}. {verdict.concerns[0]}") from error
-    size = sizes(fit.parameters)
-    identified = deviations < size
+    identified = deviations < sizes(fit.parameters)
     reach = stats.t.ppf((1 + confidence) / 2, freedom) * deviations
     return Payload(
         frame=frame,
@@ -207,18 +211,18 @@ def payload(
 
 
 def lasting(left: np.ndarray, joints: int) -> float:
-    """Norm of torques that are no noise (rows of all joints in turn, in units of their noise).
+    """Norm of residuals without their white noise (rows of all joints in turn, in units of their noise).
 
-    White noise changes sign from sample to sample; what an arm that is known wrongly leaves goes on for a while, and passes for a
-    part of the load.
+    White noise is independent from sample to sample; residuals of a wrong model of the arm last for a while, and could be taken for
+    a part of the load.
     """
     left = left.reshape(-1, joints)
-    noise = np.sum(np.diff(left, axis=0) ** 2) / 2  # of what does not go on; about all of white noise
+    noise = np.sum(np.diff(left, axis=0) ** 2) / 2  # about the sum of squares of white noise
     return float(np.sqrt(max(float(np.sum(left**2)) - noise, 0.0)))
 
 
 def doubtful(missed: float, predicted: bool, reason: tuple[str, str] | None) -> Verdict:
-    """Verdict on a load that leaves such a part of the torques it makes, and the reason if one is known."""
+    """Verdict on a load whose residual is this fraction of its torques, with the reason if one is known."""
     text = f"{missed:.0%} of the torques that the load makes remain and are no noise (at most {LOAD_MISSED:.0%}): "
     if reason is not None:
         return Verdict((Concern(reason[0], f"{text}{reason[1]}"),))
@@ -227,11 +231,10 @@ def doubtful(missed: float, predicted: bool, reason: tuple[str, str] | None) -> 
 
 
 def beyond(A: np.ndarray, X: np.ndarray) -> np.ndarray:
-    """Part of X that no combination of A's columns explains: the arm's own parameters are gone, the load's estimate is the same."""
+    """Project X off the columns of A. Without those of the arm's own parameters the estimate of the load is unchanged."""
     if not A.shape[1]:
         return X
-    size = np.linalg.norm(A, axis=0)
-    A = A / np.where(size > 0, size, 1.0)
+    A = A / column_lengths(A)
     return X - A @ np.linalg.lstsq(A, X, rcond=1e-12)[0]
 
 
@@ -242,8 +245,8 @@ def load_regressor(robot: Robot, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray,
 
 
 def carrier(robot: Robot, frame: str) -> tuple[int, np.ndarray]:
-    """Which of the moving links carries a frame, and the matrix (10, 10) from ten numbers in the frame's axes to those in its own.
-    Raises UnknownNameError: no such frame; InputError: it does not move."""
+    """Index of the moving link that carries a frame, and the matrix (10, 10) that transforms ten inertial parameters from the
+    frame's axes to the link's. Raises UnknownNameError: no such frame; InputError: it does not move."""
     at = robot.neutral()
     robot.transform(at, frame)  # an unknown name is refused here
     index, _ = robot.model.mechanism.frames[frame]
@@ -256,23 +259,23 @@ def carrier(robot: Robot, frame: str) -> tuple[int, np.ndarray]:
 
 
 def weights(Y: np.ndarray, tau: np.ndarray) -> np.ndarray:
-    """One over the deviation of each joint's error (nv,) in an unweighted fit."""
+    """One over the rms error of each joint (nv,) in an unweighted fit."""
     flat = Y.reshape(-1, Y.shape[-1])
     error = (tau.ravel() - flat @ np.linalg.lstsq(flat, tau.ravel(), rcond=1e-10)[0]).reshape(tau.shape)
     deviation = np.sqrt((error**2).mean(axis=0))
-    floor = 1e-9 * (np.sqrt((tau**2).mean()) or 1.0)  # where there is no noise, all joints weigh the same
+    floor = 1e-9 * (np.sqrt((tau**2).mean()) or 1.0)  # without noise all joints get the same weight
     return 1 / np.maximum(deviation, max(floor, 1e-3 * deviation.max()))
 
 
 def block_covariance(X: np.ndarray, error: np.ndarray, half: np.ndarray, joints: int, arm: int) -> tuple[np.ndarray, int]:
-    """Sandwich covariance of the estimate and its degrees of freedom; `half half^T` is the (pseudo-)inverse of `X^T X`, and so many
-    parameters of the arm have been found before."""
+    """Sandwich covariance of the estimate and its degrees of freedom; `half half^T` is the (pseudo-)inverse of `X^T X`, and `arm`
+    the number of parameters of the arm that were estimated along."""
     samples = len(error) // joints
     blocks = min(TIME_BLOCKS, samples)
     bread = half @ half.T
-    if blocks <= half.shape[1] + 1:  # too few for their scatter to mean something: the errors are taken as independent
+    if blocks <= half.shape[1] + 1:  # too few for a covariance by blocks: errors are taken as independent
         freedom = len(error) - half.shape[1] - arm
-        if freedom < 1:  # as many unknowns as equations: the error cannot be seen
+        if freedom < 1:  # as many unknowns as equations leave no residual
             return np.full_like(bread, np.inf), 1
         return error @ error / freedom * bread, freedom
     starts = np.linspace(0, samples, blocks + 1).astype(int)[:-1] * joints
@@ -282,7 +285,8 @@ def block_covariance(X: np.ndarray, error: np.ndarray, half: np.ndarray, joints:
 
 
 def ball(ten: np.ndarray, deviations: np.ndarray, unseen: np.ndarray, frame: str) -> Inertia:
-    """A ball of the measured mass about the measured centre of mass, as far as they are known."""
+    """A ball with the measured mass and centre of mass; coordinates of the centre that the motion does not show are 0. Raises
+    InputError: no mass shows."""
     if unseen[0] or ten[0] <= 2 * deviations[0]:
         raise InputError(
             f"the torques show no mass on {frame!r}: "
@@ -293,14 +297,13 @@ def ball(ten: np.ndarray, deviations: np.ndarray, unseen: np.ndarray, frame: str
 
 
 def sizes(ten: np.ndarray) -> np.ndarray:
-    """How large a body's ten numbers can be (10,): m, m l, m l^2, with l its root mean square distance from the frame's origin."""
+    """Largest values of a body's ten parameters (10,): m, m l, m l^2, with l its rms distance from the frame's origin."""
     J = pseudo_inertia(ten)
-    length = np.sqrt(np.trace(J[:3, :3]) / J[3, 3])
-    return J[3, 3] * length ** np.array([0, 1, 1, 1, 2, 2, 2, 2, 2, 2])
+    return J[3, 3] * np.sqrt(np.trace(J[:3, :3]) / J[3, 3]) ** LENGTHS
 
 
 def why_not(identified: np.ndarray, turning: bool) -> str:
-    """Sentence on the parameters of a load that the motion does not show; empty if it shows all."""
+    """Sentence on the parameters of a load that are not identified; empty if all are."""
     if identified.all():
         return ""
     names = ", ".join(name for name, seen in zip(INERTIAL, identified) if not seen)

@@ -1,11 +1,11 @@
-"""A simulated arm that follows a log: it predicts each sample from those before.
+"""Prediction of a log by a simulated arm, each sample from those before.
 
     M(q) qdd = tau - b(q, qd) - friction(q, qd)         from sample to sample, under the torques of the log
-    q  <- q + alpha e,   qd <- qd + beta / h e          at each sample, by what the prediction e = q_log - q is wrong
+    q  <- q + alpha e,   qd <- qd + beta / h e          at each sample, by the error e = q_log - q of the prediction
 
-Without the correction the arm would be simulated from one end of the log to the other, and drift away from it; corrected in full, a
-prediction would rest on two samples of a noisy position, as accelerations do. Between the two lies the gain of a Kalman filter for
-noise in positions and torques, which has one parameter: the bandwidth w, with `lambda = (w h)^2` (Kalata 1984).
+Without the correction the simulated arm would drift away from the log; with a full correction a prediction would depend on two
+samples of a noisy position only, like an acceleration. The steady Kalman filter for noise in positions and torques is between the
+two and has one parameter: the bandwidth w, with `lambda = (w h)^2` (Kalata 1984).
 """
 
 from __future__ import annotations
@@ -23,18 +23,16 @@ from qddot.identify.regression.parameter_set import ParameterSet
 from qddot.logs.log import Log
 from qddot.thresholds import FEWEST_PREDICTED, SETTLED, STEEPEST_SPEED, STIFFEST
 
-GAMMA = 1 - np.sqrt(0.5)  # of Rosenbrock's rule of order two that damps friction of any steepness
+GAMMA = 1 - np.sqrt(0.5)  # for which Rosenbrock's method of order two damps friction of any steepness
 
 
 class Predictor:
-    """Predictions of a log, for many parameters at a time."""
+    """Predicts a log, for many parameter vectors at a time."""
 
     def __init__(self, parameter_set: ParameterSet, log: Log, *, substeps: int = 1) -> None:
         robot = parameter_set.robot
-        unknown = [
-            t.name for t in parameter_set.terms if t.name.endswith(".load") or (t.name.endswith("armature") and "+" in t.name)
-        ]
-        if unknown:
+        names = [term.name for term in parameter_set.terms]
+        if unknown := [name for name in names if name.endswith(".load") or (name.endswith("armature") and "+" in name)]:
             raise InputError(f"{unknown[0]}: friction by load and coupled motors are not simulated (leave them out)")
         if robot.model.transmissions:
             raise InputError(
@@ -50,35 +48,36 @@ class Predictor:
         self._mass, self._bias = (bare.kernel(name, inertias="runtime").ufunc for name in ("mass_matrix", "bias_torque"))
         self._spring = robot.spring_torque if any(drive.stiffness or drive.harmonics for drive in robot.drives.values()) else None
         self._links = links = 10 * len(body_inertias(robot))
-        self._rotors = {j: links + k for k, t in enumerate(parameter_set.terms) for j in t.rows if t.name.endswith(".armature")}
-        friction = [(links + k, j, law) for k, t in enumerate(parameter_set.terms) for j, law in t.rows.items()]
-        friction = [one for one in friction if one[0] not in self._rotors.values()]
+        terms = [(k, t.name, *row) for k, t in enumerate(parameter_set.terms, start=links) for row in t.rows.items()]
+        self._rotors = {j: k for k, name, j, _ in terms if name.endswith(".armature")}
+        friction = [(k, j, law) for k, name, j, law in terms if not name.endswith(".armature")]
         self._places, rows, self._laws = ([*x] for x in zip(*friction)) if friction else ([], [], [])
         self._sum = np.eye(robot.nv)[:, rows]
 
     def __call__(self, pi: np.ndarray, bandwidth: np.ndarray) -> np.ndarray:
-        """Errors of the predictions (B, N, nv), rad or m; not finite where a simulated arm runs away. `pi`: all parameters of each
-        arm (B, P); `bandwidth`: of the correction (nv,) or (B, nv), rad/s."""
+        """Errors of the predictions (B, N, nv), rad or m; not finite where the simulation diverges. `pi`: all parameters of each
+        arm (B, P); `bandwidth` of the correction, (nv,) or (B, nv), rad/s."""
         with np.errstate(all="ignore"):
             parts = [self._followed(np.atleast_2d(pi), bandwidth, segment) for segment in self.log.segments]
         return np.concatenate(parts, axis=1)
 
     def counted(self, bandwidth: np.ndarray) -> np.ndarray:
-        """Which predictions mean something (N, nv): those at which the guess at the first state is forgotten; the latter half of a
-        segment does in any case."""
+        """Mask of the predictions (N, nv) that count: those that no longer depend on the guessed initial state, and in any case the
+        second half of a segment."""
         alpha, _ = self.gains(bandwidth)
         wait = np.ceil(2 * np.log(SETTLED) / np.log1p(-alpha))
         lengths = [s.stop - s.start for s in self.log.segments]
         return np.concatenate([np.arange(n)[:, None] >= np.minimum(wait, n // 2) for n in lengths])
 
     def gains(self, bandwidth: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(alpha, beta): of the steady Kalman filter of a mass under white noise."""
+        """Gains (alpha, beta) of the steady Kalman filter for a mass under white noise."""
         index = np.minimum((bandwidth * self.step) ** 2, STIFFEST)
         r = (4 + index - np.sqrt(8 * index + index**2)) / 4
         return 1 - r**2, 2 * (1 - r) ** 2
 
     def slowest(self, pi: np.ndarray) -> float:
-        """Bandwidth, rad/s, that holds the arm of parameters pi (P,) where it would fall: twice the rate at which it does."""
+        """Lowest bandwidth, rad/s, that stabilises the arm of parameters pi (P,) against falling: twice the rate at which it
+        falls."""
         q = self.log.q[:: max(1, len(self.log) // 50)]
         still, links = np.zeros_like(q), pi[: self._links]
         M = self._inertia(q, np.broadcast_to(pi, (len(q), len(pi))))
@@ -107,7 +106,7 @@ class Predictor:
         return errors
 
     def _torques(self, segment: slice) -> Iterator[tuple[float, np.ndarray]]:
-        """From each sample to the next: the length of a substep, s, and the torques (substeps + 1, nv) at its ends."""
+        """Yield for each interval between samples the length of a substep, s, and the torques (substeps + 1, nv) at their ends."""
         t, n = self.log.t[segment], self.substeps
         steps = np.diff(t)
         times = t[:-1, None] + steps[:, None] * np.arange(n + 1) / n
@@ -116,7 +115,7 @@ class Predictor:
     def _moved(
         self, pi: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray, then: np.ndarray, h: float
     ) -> tuple[np.ndarray, np.ndarray]:
-        """The state (B, nv) a time h later: Rosenbrock's rule, with the slope D of friction as its Jacobian."""
+        """The state (B, nv) a time h later, by Rosenbrock's method with the slope D of friction as Jacobian."""
         F, D = self._resistance(pi, q, v)
         W = np.maximum(GAMMA * h * D, 0.0)
         k1 = np.linalg.solve(self._inertia(q, pi, W), (tau - F)[..., None])[..., 0]
@@ -126,7 +125,7 @@ class Predictor:
         return q + h * v + h**2 / 6 * (2 * k1 + k2), v + h / 2 * (k1 + k2)
 
     def _inertia(self, q: np.ndarray, pi: np.ndarray, more: np.ndarray | float = 0.0) -> np.ndarray:
-        """M with the rotors (B, nv, nv), and more on its diagonal."""
+        """Mass matrix with the rotors (B, nv, nv), and `more` added to its diagonal."""
         M = self._mass(q, pi[:, : self._links])
         diagonal = np.einsum("...ii->...i", M)
         diagonal += more
@@ -135,8 +134,8 @@ class Predictor:
         return M
 
     def _resistance(self, pi: np.ndarray, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Torques to be overcome at no acceleration (B, nv), and how steeply its friction grows with speed (B, nv): the slope of
-        the line through the friction at v and at -v, which also a step has."""
+        """Torques at zero acceleration (B, nv), and the slope of friction over speed (B, nv): that of the line through the friction
+        at v and at -v, which is finite for a step too."""
         F, B = self._bias(q, v, pi[:, : self._links]), len(q)
         if self._spring is not None:
             F = F + self._spring(q, threads=1)
@@ -148,7 +147,7 @@ class Predictor:
 
 
 def first_state(t: np.ndarray, q: np.ndarray, span: float) -> tuple[np.ndarray, np.ndarray]:
-    """Position and speed (nv,) where a log begins: of a parabola through its first `span` seconds."""
+    """Initial position and speed (nv,) of a log: those of a parabola fitted to its first `span` seconds."""
     count = int(np.clip(np.searchsorted(t, t[0] + span), FEWEST_PREDICTED, len(t)))
     parabola = np.polynomial.polynomial.polyfit(t[:count] - t[0], q[:count], 2)
     return parabola[0], parabola[1]

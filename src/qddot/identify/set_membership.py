@@ -1,9 +1,9 @@
-"""Intervals without statistics: all parameters for which no torque is off by more than a bound.
+"""Set membership: intervals of all parameters for which no torque is off by more than a bound.
 
     theta_i from  min theta_i  to  max theta_i      subject to  |tau - Y theta| <= bound  at every sample
 
-Where errors are bounded and nothing else is known of them, these hold for sure; two linear programs a parameter. If there are more
-samples than can be looked at, some are left out, which makes intervals wider and never wrong.
+If errors are bounded, these intervals are certain; no statistics is assumed. They take two linear programs a parameter. Of long
+logs some samples are left out, which makes intervals wider and never wrong.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from scipy.optimize import linprog
 from qddot.arguments import finite_array
 from qddot.errors import ConvergenceError, InputError
 from qddot.identify.more_columns import joint_rows
+from qddot.identify.scaling import nonzero
 from qddot.thresholds import BOUND_SLACK, MEMBERSHIP_RANGE, MEMBERSHIP_ROWS
 
 if TYPE_CHECKING:
@@ -29,10 +30,10 @@ class SetMembership:
     """Intervals of base parameters from bounds of the errors alone.
 
     Attributes:
-        names: of the base parameters.
-        intervals: (r, 2), which hold every value that the bound allows; infinite where the log does not show a parameter.
-        bound: of each joint's error (nv,), N m, after the low-pass.
-        samples: of each joint that were looked at.
+        names: names of the base parameters (r,).
+        intervals: range (r, 2) of the values that the bound allows; infinite for a parameter that the log does not show.
+        bound: bound of each joint's error (nv,), N m, after the low-pass.
+        samples: number of samples of each joint that were used.
     """
 
     names: tuple[str, ...]
@@ -43,7 +44,7 @@ class SetMembership:
 
 def set_membership(fit: Fit, bound: ArrayLike | None = None) -> SetMembership:
     """See `Fit.bounded_intervals`."""
-    n, size = fit.parameter_set.robot.nv, None
+    n = fit.parameter_set.robot.nv
     rows = [joint_rows(fit.base, fit.signals, [], j) for j in range(n)]
     errors = np.array([np.abs(A[:, -1] - A[:, :-1] @ fit.estimate.theta).max(initial=0.0) for A in rows])
     if bound is None:
@@ -59,9 +60,8 @@ def set_membership(fit: Fit, bound: ArrayLike | None = None) -> SetMembership:
     if not np.abs(X).max(initial=0.0) < MEMBERSHIP_RANGE:
         raise InputError(f"bound={limit.tolist()}: so small a torque that the equations are {MEMBERSHIP_RANGE:g} times larger")
     X, y = X[:, :-1], X[:, -1]
-    size = np.linalg.norm(X, axis=0) / np.sqrt(len(X))
-    size = np.where(size > 0, size, 1.0)
-    centre = fit.estimate.theta * size  # programs are solved for small differences from the fit
+    size = nonzero(np.linalg.norm(X, axis=0) / np.sqrt(len(X)))
+    centre = fit.estimate.theta * size  # the programs are solved for small differences from the fit
     A, b = np.vstack([X / size, -X / size]), np.concatenate([1 + y - X / size @ centre, 1 - y + X / size @ centre])
     found = np.empty((fit.base.rank, 2))
     for i in range(fit.base.rank):
@@ -71,7 +71,7 @@ def set_membership(fit: Fit, bound: ArrayLike | None = None) -> SetMembership:
 
 
 def least(A: np.ndarray, b: np.ndarray, goal: np.ndarray, limit: np.ndarray) -> float:
-    """The least of a linear goal within `A x <= b`; -inf if there is none."""
+    """Minimum of a linear goal subject to `A x <= b`; -inf if it is unbounded. Raises InputError: no x satisfies that."""
     solution = linprog(goal, A_ub=A, b_ub=b, bounds=(None, None), method="highs")
     if solution.status == 3:
         return -np.inf

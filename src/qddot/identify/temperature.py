@@ -1,8 +1,8 @@
-"""Friction that changes with temperature, where that was recorded.
+"""Friction that changes with temperature, from logs with recorded temperatures.
 
     tau_friction = (viscous + viscous_K (T - T_0)) qd + (coulomb + coulomb_K (T - T_0)) s(qd)
 
-Lubricants thin as they warm: viscous friction of a robot's gear commonly halves between a cold start and a working day.
+Lubricants get thinner as they warm: the viscous friction of a robot's gear commonly halves after a cold start.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from qddot.arguments import finite_array
 from qddot.errors import InputError
-from qddot.identify.more_columns import Extended, extended
+from qddot.identify.more_columns import extended
 from qddot.identify.regression.base import base_parameters
 from qddot.identify.regression.drive_terms import ARRAYS
 from qddot.identify.regression.parameter_set import ParameterSet
@@ -32,12 +32,12 @@ KINDS = ("viscous", "coulomb")
 
 @dataclass(frozen=True, eq=False)
 class ThermalFriction:
-    """Friction and how it changes with temperature.
+    """Friction and its change with temperature.
 
     Attributes:
         reference: T_0, the mean temperature of each joint (nv,), in the unit given.
         parameters: base parameter -> value at T_0.
-        slopes: `joint.viscous`, `joint.coulomb` -> (change a degree, standard deviation).
+        slopes: `joint.viscous`, `joint.coulomb` -> (change per degree, standard deviation).
         before, after: |error| / |tau| of the filtered torques without and with the temperature.
 
     >>> robot, t = qddot.load("two_link"), np.arange(0, 20, 0.01)
@@ -80,16 +80,16 @@ def thermal_friction(
     parameter_set: ParameterSet | None = None,
     cutoff: float | None = None,
 ) -> ThermalFriction:
-    """Viscous and Coulomb friction of each joint with their change by temperature, found with all other parameters.
+    """Find viscous and Coulomb friction of each joint and their change with temperature, with all other parameters.
 
     Args:
-        temperature: at the samples of the log: (N,) of all joints, or (N, nv) of each; any unit. None: the log's. Joints whose
-            temperature stays the same have no slopes.
-        parameter_set: what the torques consist of; None: as `identify` has it.
-        cutoff: of the low-pass, Hz; None: chosen from the log.
+        temperature: temperature at the samples of the log, in any unit: (N,) of all joints, or (N, nv) of each. None: the log's.
+            Joints with constant temperature have no slopes.
+        parameter_set: the parameters of the model; None: the default ones of `ParameterSet.of`.
+        cutoff: cut-off frequency of the low-pass, Hz; None: chosen from the log.
 
     Raises:
-        InputError: no temperature, one of another shape or that does not change, or friction that is not asked for.
+        InputError: no temperature, one of another shape or a constant one, or parameters without friction.
 
     >>> robot, t = qddot.load("two_link"), np.arange(0, 20, 0.01)
     >>> w, a = np.array([1.3, 3.1, 5.2]), np.array([[1.0, 0.4, 0.2], [-0.8, 0.5, 0.3]])
@@ -129,6 +129,6 @@ def thermal_friction(
                 further[f"{joint}.{kind}"] = ((at[:, j] - reference[j]) * curve)[:, None] * np.eye(log.n)[j]
     if not further:
         raise InputError("the parameters have neither viscous nor Coulomb friction, which alone changes with temperature here")
-    found: Extended = extended(base_parameters(parameter_set), signals, further)
+    found = extended(base_parameters(parameter_set), signals, further)
     parameters = dict(zip(found.base.names, found.theta.tolist()))
     return ThermalFriction(robot.joint_names, reference, parameters, found.further, found.before, found.after)

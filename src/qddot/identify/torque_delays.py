@@ -1,8 +1,8 @@
-"""Delay of each joint's recorded torque, and the offset of its sensor: both found together with the parameters.
+"""Delay of each joint's recorded torque and offset of its sensor, both found together with the parameters.
 
     tau_measured(t) = tau(t - delay) + offset,      -d tau / dt is the column of the delay
 
-The column is a derivative, so torques are put back by what was found and the rest is found again, until nothing is left.
+That is linear for small delays only, so the torques are shifted by the delays found and the fit is repeated until these vanish.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from qddot.identify.regression.base import Base, base_parameters
 from qddot.identify.regression.parameter_set import ParameterSet
 from qddot.identify.regression.record import Record
 from qddot.identify.regression.residuals import residuals
-from qddot.identify.regression.signals import Signals
-from qddot.logs.log import Log
+from qddot.identify.regression.signals import Signals, slopes
+from qddot.logs.log import Log, concatenated
 from qddot.thresholds import DELAY_FOUND, DELAY_ROUNDS, DELAY_STEP
 
 if TYPE_CHECKING:
@@ -32,12 +32,12 @@ class TorqueDelays:
     """Delays of the torques, and the log without them.
 
     Attributes:
-        joint_names: of the sensors.
-        delays: s (nv,); positive where torques come late.
-        std: standard deviations (nv,), s.
-        offsets: what the sensors add (nv,), N m, with friction that differs by direction in it.
-        log: torques moved to where they belong; its ends, where none were recorded, are cut off.
-        before, after: |error| / |tau| of the filtered torques as recorded, and as moved.
+        joint_names: the joints of the sensors.
+        delays: delays (nv,), s; positive if torques come late.
+        std: standard deviations of the delays (nv,), s.
+        offsets: offsets of the sensors (nv,), N m, which include friction that differs between directions.
+        log: the log with torques shifted to their times; ends without torques are cut off.
+        before, after: |error| / |tau| of the filtered torques as recorded, and as shifted.
 
     >>> robot, t = qddot.load("two_link"), np.arange(0, 20, 0.01)
     >>> w, a = np.array([1.3, 3.1, 5.2]), np.array([[1.0, 0.4, 0.2], [-0.8, 0.5, 0.3]])
@@ -66,15 +66,15 @@ class TorqueDelays:
 def torque_delays(
     robot: Robot, log: Log, *, parameter_set: ParameterSet | None = None, common: bool = False, cutoff: float | None = None
 ) -> TorqueDelays:
-    """Delays and offsets of the torque sensors of a log, found with the parameters.
+    """Find delays and offsets of a log's torque sensors, together with the parameters.
 
     Args:
-        parameter_set: what the torques consist of; None: as `identify` has it.
-        common: all joints are late by the same, as by one bus; else each by its own.
-        cutoff: of the low-pass, Hz; None: chosen from the log.
+        parameter_set: the parameters of the model; None: the default ones of `ParameterSet.of`.
+        common: True for one delay of all joints, as of a bus; False for one each.
+        cutoff: cut-off frequency of the low-pass, Hz; None: chosen from the log.
 
     Raises:
-        ConvergenceError: delays go on changing: they are longer than the motion's own time, or something else is wrong.
+        ConvergenceError: the delays do not settle: they are longer than the time scale of the motion, or not the reason.
         InputError: another robot's log, or a joint without motion.
 
     >>> robot, t = qddot.load("two_link"), np.arange(0, 20, 0.01)
@@ -107,16 +107,15 @@ def torque_delays(
 
 
 def delay_columns(signals: Signals, found: Extended | None, base: Base, common: bool) -> dict[str, np.ndarray]:
-    """-d tau / dt of the torques as the model has them, or, before there is one, as they are low-passed."""
-    tau = signals.tau if found is None else residuals(base, found.theta, signals).predicted
-    slope = np.concatenate([np.gradient(tau[s], 1 / signals.rate, axis=0) for s in signals.segments])
+    """Columns of the delays, -d tau / dt, from the torques of the last fit; before the first one from the low-passed torques."""
+    slope = slopes(signals.tau if found is None else residuals(base, found.theta, signals).predicted, signals)
     if common:
         return {"delay": -slope}
     return {f"{joint}.delay": -slope * one for joint, one in zip(base.parameter_set.robot.joint_names, np.eye(slope.shape[1]))}
 
 
 def moved(log: Log, delays: np.ndarray) -> Log:
-    """The log with each joint's torque so much earlier; samples for which there is none are cut off."""
+    """Shift each joint's torque to earlier times by its delay, s; samples left without a torque are cut off."""
     if not delays.any():
         return log
     parts = []
@@ -136,7 +135,4 @@ def moved(log: Log, delays: np.ndarray) -> Log:
             f"delays of {late_ms:.3g} ms leave nothing of a log of {duration:.3g} s: they are not the reason (see fit.verdict), or "
             "the log is too short to show them"
         )
-    found = parts[0]
-    for part in parts[1:]:
-        found = found + part
-    return replace(found, recordings=log.recordings if len(parts) == len(log.segments) else ())
+    return replace(concatenated(parts), recordings=log.recordings if len(parts) == len(log.segments) else ())

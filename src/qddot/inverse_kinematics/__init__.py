@@ -1,1 +1,1 @@
-"""Configurations that bring a frame to a pose: one by a batched search, all of them, or by a closed form."""
+"""Inverse kinematics: one configuration by a batched search, or all of them, in closed form where there is one."""

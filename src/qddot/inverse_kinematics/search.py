@@ -1,7 +1,7 @@
-"""Configurations that bring a frame to given poses, by damped least squares from many starts at once.
+"""Search for configurations that bring a frame to given poses, by damped least squares from many starts at once.
 
-A start either converges within a few steps or is given up for another one: about half of all random starts lead to a solution, and
-thousands of them cost one call of a kernel a step (see `qddot.algorithms.reaching`).
+A start that does not converge within a few steps is replaced by another one: about half of all random starts lead to a solution,
+and a step of thousands of them is one call of a kernel (see `qddot.algorithms.reaching`).
 """
 
 from __future__ import annotations
@@ -21,30 +21,30 @@ from qddot.model.field import Floats
 from qddot.model.joints import Revolute
 
 STEPS = 16
-"""Of one start: most that ever converge have by then, and another start has better chances than more steps."""
+"""Steps of one start: most starts that converge at all have done so by then, and a new start is more promising than more steps."""
 
 FIRST, BETWEEN = 5, 2
-"""Steps before it is first asked who is there already, and between two such looks: a step adds digits, and costs no more than a
-look does."""
+"""Steps before the first check which trials have arrived, and between two checks: a step costs no more than a check, and adds
+digits."""
 
 TOGETHER = 256
-"""Trials that cost hardly more than one."""
+"""Number of trials that take hardly more time than one."""
 
 SETTLING = 100
-"""Steps towards the closest configuration, where there is no solution."""
+"""Steps towards the closest configuration, if there is no solution."""
 
 AT_ONCE = 1 << 16
-"""Trials in memory together."""
+"""Most trials that are in memory at the same time."""
 
 
 @dataclass(frozen=True, eq=False)
 class Reached:
-    """Configurations for poses.
+    """The result of inverse kinematics: one configuration for each pose.
 
     Attributes:
         q: (..., nq), within the joint limits unless they were ignored.
         reached: (...), True where the pose is reached to the tolerance; elsewhere q is the closest configuration found.
-        angle, distance: (...), what is left of the rotation, rad, and of the way, m, in the rows that were asked for.
+        angle, distance: (...), remaining errors of orientation, rad, and of position, m, in the rows that were asked for.
 
     >>> robot = qddot.load("two_link")
     >>> found = robot.inverse_kinematics([3, 0, 0], rows=["x", "y"], nearest=True)  # too far
@@ -65,14 +65,14 @@ class Reached:
 
 
 class Trials(NamedTuple):
-    """Starts that were followed: configurations (m, nq) and how far they are away still (m, 2)."""
+    """Ends of several starts: configurations (m, nq), and their squared remaining errors (m, 2) of angle and distance."""
 
     q: np.ndarray
     far: np.ndarray
 
 
 def search(target: Target, start: np.ndarray | None, starts: int, seed: int) -> Reached:
-    """One configuration a pose: from `start` (..., nq), if there is one, then from random ones, at most `starts` in all."""
+    """Find one configuration for each pose: from `start` (..., nq), if given, then from random ones, at most `starts` in all."""
     n, nq, rng = len(target.poses), target.evaluate.model.mechanism.nq, random_numbers(seed)
     near = np.broadcast_to(
         configuration.neutral(target.evaluate.model.mechanism) if start is None else start, (*target.batch, nq)
@@ -98,7 +98,7 @@ def search(target: Target, start: np.ndarray | None, starts: int, seed: int) -> 
 
 
 def follow(target: Target, q: np.ndarray, pose: np.ndarray, steps: int = STEPS) -> Trials:
-    """Each start (m, nq) towards its pose, given by number: until it is there, or out of steps."""
+    """Take steps from each start (m, nq) towards its pose, given by index, until it arrives or has taken all steps."""
     ends, away = np.empty_like(q), np.empty((len(q), 2))
     on, poses = np.arange(len(q)), target.poses[pose]
     for k in range(steps):
@@ -117,7 +117,7 @@ def follow(target: Target, q: np.ndarray, pose: np.ndarray, steps: int = STEPS) 
 
 
 def polished(target: Target, q: np.ndarray, poses: np.ndarray, steps: int) -> Trials:
-    """A few more steps, as long as they come closer: near a solution each doubles the digits."""
+    """Take a few more steps, as long as they come closer: near a solution each doubles the number of digits."""
     ahead, far = target.step(q, poses)
     q = q.copy()
     for _ in range(steps):
@@ -129,7 +129,7 @@ def polished(target: Target, q: np.ndarray, poses: np.ndarray, steps: int) -> Tr
 
 
 def settled(target: Target, q: np.ndarray, poses: np.ndarray) -> Trials:
-    """Where a pose is out of reach: on to the closest configuration, by Levenberg and Marquardt's rule for the damping."""
+    """Continue to the closest configuration for poses out of reach, by Levenberg and Marquardt's rule for the damping."""
     damping = np.broadcast_to(DAMPING, (len(q), 1)).copy()
     q, (ahead, far) = q.copy(), target.step(q, poses, damping)
     for _ in range(SETTLING):
@@ -142,18 +142,18 @@ def settled(target: Target, q: np.ndarray, poses: np.ndarray) -> Trials:
 
 
 def parts(n: int, wide: int) -> Iterator[slice]:
-    """n poses with so many starts each, in portions that fit into memory."""
+    """Divide n poses with `wide` starts each into slices that fit into memory."""
     stride = max(AT_ONCE // wide, 1)
     return (slice(i, min(i + stride, n)) for i in range(0, n, stride))
 
 
 def badness(target: Target, far: np.ndarray) -> np.ndarray:
-    """Squared angle and distance in one number, lengths measured by the arm's own."""
+    """Return squared angle plus squared distance, in units of the arm's length."""
     return far[..., 0] + far[..., 1] / target.length**2
 
 
 def random_starts(target: Target, rng: np.random.Generator, near: np.ndarray) -> np.ndarray:
-    """Configurations (m, nq) within the limits; joints that are held stay where `near` (m, nq) has them."""
+    """Return random configurations (m, nq) within the limits; held joints stay where `near` (m, nq) has them."""
     mechanism = target.evaluate.model.mechanism
     q = configuration.random_configuration(mechanism, rng, target.lower, target.upper, (len(near),))
     for c in mechanism.coordinates:
@@ -163,7 +163,7 @@ def random_starts(target: Target, rng: np.random.Generator, near: np.ndarray) ->
 
 
 def wound(target: Target, q: np.ndarray, near: np.ndarray, poses: np.ndarray) -> np.ndarray:
-    """q (m, nq) with its hinges in the turn closest to `near`, where limits allow it and nothing else counts the turns."""
+    """Return q (m, nq) with its hinges in the turn closest to `near`, if limits permit and the pose does not depend on the turn."""
     turned = q.copy()
     for c in target.evaluate.model.mechanism.coordinates:
         if c.kind in ("revolute", "continuous") and target.moving[c.v.start]:
@@ -181,13 +181,14 @@ def wound(target: Target, q: np.ndarray, near: np.ndarray, poses: np.ndarray) ->
 
 
 def result(target: Target, q: np.ndarray, far: np.ndarray) -> Reached:
+    """Return configurations and their squared errors as a `Reached`, in the leading shape of the poses."""
     angle = 2 * np.arcsin(np.minimum(np.sqrt(far[:, 0]) / 2, 1.0))
     shaped = [x.reshape(target.batch) for x in (target.reached(far), angle, np.sqrt(far[:, 1]))]
     return Reached(q.reshape(*target.batch, q.shape[-1]), *shaped)
 
 
 def refuse_unreached(target: Target, found: Reached, starts: int) -> None:
-    """An error that names the first pose that was not reached, and what is left of it. Raises ConvergenceError: there is one."""
+    """Refuse a result with poses that were not reached. Raises ConvergenceError, which names the first and its remaining error."""
     missed = np.flatnonzero(~found.reached)
     if not len(missed):
         return
@@ -202,7 +203,7 @@ def refuse_unreached(target: Target, found: Reached, starts: int) -> None:
 
 
 def why(target: Target, k: int) -> str:
-    """That the pose is out of reach, where lengths alone prove it."""
+    """Say that the pose is out of reach, if lengths alone prove it, or that it may be."""
     model, away = target.evaluate.model.over(Floats()), float(np.linalg.norm(target.poses[k, :3, 3]))
     hinges = all(isinstance(model.bodies[i].joint, Revolute) for i in path_to_root(model, model.frame(target.frame)[0]))
     if hinges and {"x", "y", "z"} <= set(target.rows) and away > target.length * (1 + 1e-9):

@@ -1,4 +1,4 @@
-"""Every configuration that brings a frame to a pose: by a closed form where there is one, else from many starts."""
+"""All configurations that bring a frame to a pose: in closed form if there is one, else from many starts."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from qddot.inverse_kinematics.spherical_wrist import spherical_wrist
 from qddot.inverse_kinematics.target import Target
 from qddot.model import configuration
 
-SAME = 1e-6  # rad or m: solutions closer than this are one
-SINGULAR = 1e-7  # of the largest singular value
+SAME = 1e-6  # rad or m: solutions closer than this count as one
+SINGULAR = 1e-7  # a singular value below this fraction of the largest is zero
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,10 +28,11 @@ class Solutions:
 
     Attributes:
         q: (k, nq).
-        pose: (k,), which of the poses, counted along their leading dimensions, each belongs to.
-        poses: how many there were.
-        isolated: (k,), False where the arm is singular: it may move on without leaving the pose, so there is no end of neighbours.
-        method: `"spherical wrist"`, where a closed form was used, or `"search"`.
+        pose: (k,), index of the pose to which each belongs, counted along the leading dimensions.
+        poses: number of poses.
+        isolated: (k,), False where the arm is singular: it may move without leaving the pose, so there are infinitely many
+            neighbours.
+        method: `"spherical wrist"` if a closed form was used, or `"search"`.
 
     >>> robot = qddot.load("two_link")
     >>> found = robot.inverse_kinematics_solutions([0.8, 0.4, 0], rows=["x", "y"])
@@ -48,7 +49,7 @@ class Solutions:
 
     @property
     def count(self) -> np.ndarray:
-        """How many (poses,) each pose has."""
+        """Number of solutions of each pose (poses,)."""
         return np.bincount(self.pose, minlength=self.poses)
 
     def __len__(self) -> int:
@@ -58,7 +59,7 @@ class Solutions:
         return (self[k] for k in range(self.poses))
 
     def __getitem__(self, k: int) -> np.ndarray:
-        """The solutions (s, nq) of pose k."""
+        """Return the solutions (s, nq) of pose k."""
         if not -self.poses <= k < self.poses:
             raise IndexError(f"there are {self.poses} poses")
         return self.q[self.pose == k % self.poses]
@@ -69,8 +70,8 @@ class Solutions:
 
 
 def solutions(target: Target, start: np.ndarray, starts: int, seed: int) -> Solutions:
-    """All configurations for each pose; joints that are held stay where `start` (nq,) has them. Raises InputError: more joints may
-    move than rows are asked for, so there is no end of solutions."""
+    """Find all configurations for each pose; held joints stay where `start` (nq,) has them. Raises InputError: more joints may
+    move than there are rows, so there are infinitely many solutions."""
     refuse_endless(target)
     wrist = spherical_wrist(target.evaluate, target.frame) if len(target.rows) == 6 and target.moving.all() else None
     if wrist is not None:
@@ -79,7 +80,7 @@ def solutions(target: Target, start: np.ndarray, starts: int, seed: int) -> Solu
     else:
         q, pose = by_search(target, start, starts, seed)
     free = replace(target, limits=False)
-    q, far = polished(free if wrist else target, q, target.poses[pose], 6)  # near double roots digits are few
+    q, far = polished(free if wrist else target, q, target.poses[pose], 6)  # near double roots few digits are correct
     there = target.reached(far)
     q, pose = q[there], pose[there]
     q = wound(target, q, np.broadcast_to(start, q.shape), target.poses[pose])
@@ -91,6 +92,7 @@ def solutions(target: Target, start: np.ndarray, starts: int, seed: int) -> Solu
 
 
 def by_search(target: Target, start: np.ndarray, starts: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return configurations (k, nq) that reach their poses, found from random starts, and the indices (k,) of these poses."""
     rng, n, nq = random_numbers(seed), len(target.poses), target.evaluate.model.mechanism.nq
     found, numbers = [np.zeros((0, nq))], [np.zeros(0, int)]
     for part in parts(n, starts):
@@ -103,7 +105,7 @@ def by_search(target: Target, start: np.ndarray, starts: int, seed: int) -> tupl
 
 
 def distinct(target: Target, q: np.ndarray, pose: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Solutions without repetitions, ordered by pose and then by distance from zero."""
+    """Return the solutions without repetitions, ordered by pose and then by distance from zero."""
     mechanism, kept = target.evaluate.model.mechanism, []
     away = configuration.difference(mechanism, configuration.neutral(mechanism), q) if len(q) else np.zeros((0, mechanism.nv))
     size = np.linalg.norm(away, axis=-1)
@@ -119,7 +121,7 @@ def distinct(target: Target, q: np.ndarray, pose: np.ndarray) -> tuple[np.ndarra
 
 
 def isolated(target: Target, q: np.ndarray) -> np.ndarray:
-    """Whether the columns that may move are independent at q (k,)."""
+    """Return (k,) True where the columns that may move are independent at q."""
     if not len(q):
         return np.zeros(0, bool)
     J = target.evaluate("jacobian", {"q": q}, {}, frame=target.frame, reference="world_aligned")
@@ -128,9 +130,10 @@ def isolated(target: Target, q: np.ndarray) -> np.ndarray:
 
 
 def refuse_endless(target: Target) -> None:
+    """Refuse a target with more movable joints than rows. Raises InputError."""
     free, rows = int(target.moving.sum()), len(target.rows)
     if free > rows:
         raise InputError(
-            f"{free} joints may move and {rows} rows are asked for ({', '.join(target.rows)}), so there is no end of "
+            f"{free} joints may move and {rows} rows are asked for ({', '.join(target.rows)}), so there are infinitely many "
             f"configurations: hold {free - rows} of the joints by name, hold=[...]"
         )

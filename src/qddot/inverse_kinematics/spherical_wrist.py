@@ -1,16 +1,17 @@
 """All configurations of a six-joint arm whose last three axes meet in one point, in closed form (Pieper 1968).
 
-In exponentials of the joints' screws at q = 0, `e1 e2 e3 e4 e5 e6 = T T0^-1 = G`. The last three leave the wrist's centre c where
-it is, so `e1 e2 e3 c = G c` fixes the first three joints and `e4 e5 e6 = (e1 e2 e3)^-1 G`, a rotation, the others.
+In exponentials of the joints' screws at q = 0, `e1 e2 e3 e4 e5 e6 = T T0^-1 = G`. The last three do not move the wrist's centre c,
+so `e1 e2 e3 c = G c` determines the first three joints, and `e4 e5 e6 = (e1 e2 e3)^-1 G`, a rotation, the others.
 
-**Position.** Let `u = e3 c - p2` be the wrist seen from the foot p2 of the common perpendicular of axes 1 and 2, which is `a`
-long, and alpha the angle between them. A turn about axis 1 changes neither the height h of the wrist along it nor its distance rho
-from p1. In the plane across axis 2, with x along the perpendicular, these say of the turned u
+**Position.** Let `a` be the length of the common perpendicular of axes 1 and 2, p2 its foot on axis 2, alpha the angle between the
+axes, and `u = e3 c - p2` the wrist seen from p2. A turn about axis 1 changes neither the height h of the wrist along it nor its
+distance rho from p1. In the plane across axis 2, with x along the perpendicular, the turned u therefore satisfies
 
     sin(alpha) y' = h - cos(alpha) z        2 a x' = rho^2 - a^2 - |u|^2        x'^2 + y'^2 = x^2 + y^2
 
-The right-hand sides are linear in the cosine and sine of q3, so the third equation is a quartic in tan(q3 / 2). Where axes 1 and 2
-intersect (a = 0) or are parallel (sin(alpha) = 0), one of the first two has q3 alone, and the other joint two signs of a root.
+The right-hand sides are linear in the cosine and sine of q3, so the third equation is a quartic in tan(q3 / 2). If axes 1 and 2
+intersect (a = 0) or are parallel (sin(alpha) = 0), one of the first two equations contains q3 alone, and the other joint follows
+with two signs of a root.
 """
 
 from __future__ import annotations
@@ -23,10 +24,10 @@ from qddot.compile.evaluate import Evaluator
 from qddot.model.configuration import neutral
 
 TINY = 1e-9
-"""Of the arm's length, and of sines: what is less is zero."""
+"""Lengths below this fraction of the arm's length, and sines below this, count as zero."""
 
 AWAY = 0.7368
-"""q3 is counted from here while its half angle's tangent is the unknown, since that is infinite half a turn away."""
+"""Origin of q3 in the quartic, whose unknown tan(q3 / 2) is infinite half a turn away from it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +41,7 @@ class SphericalWrist:
     length: float
 
     def solve(self, poses: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Configurations (n, s, 6), and which of them are solutions (n, s); a solution may be there twice."""
+        """Return configurations (n, s, 6), and which of them are solutions (n, s); a solution may occur twice."""
         G = poses @ np.linalg.inv(self.T0)
         R, c = G[:, :3, :3], G[:, :3, :3] @ self.c + G[:, :3, 3]
         arm, is_arm = self.position(c)
@@ -50,7 +51,7 @@ class SphericalWrist:
         return q.reshape(len(q), -1, 6), exists.reshape(len(q), -1)
 
     def position(self, c: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The first three joints (n, 4, 3) that bring the wrist's centre to c (n, 3)."""
+        """Return the first three joints (n, 4, 3) that bring the wrist's centre to c (n, 3), and which of them exist (n, 4)."""
         w1, w2, w3 = self.w[:3]
         p1, p2, across = common_perpendicular(w1, self.p[0], w2, self.p[1])
         axes = np.stack([across, np.cross(w2, across), w2])  # x, y, z of the plane across axis 2
@@ -91,7 +92,8 @@ class SphericalWrist:
         return np.stack([q1, q2, q3], axis=-1), exists
 
     def orientation(self, arm: np.ndarray, R: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The last three joints (n, s, 2, 3) that give the frame its rotation, behind the first three (n, s, 3)."""
+        """Return the last three joints (n, s, 2, 3) that give the frame its rotation, for the first three (n, s, 3), and which
+        exist."""
         w4, w5, w6 = self.w[3:]
         before = rotation(self.w[0], arm[..., 0]) @ rotation(self.w[1], arm[..., 1]) @ rotation(self.w[2], arm[..., 2])
         left = before.swapaxes(-1, -2) @ R  # = R4 R5 R6
@@ -110,7 +112,7 @@ class SphericalWrist:
 
 
 def spherical_wrist(evaluate: Evaluator, frame: str) -> SphericalWrist | None:
-    """The arm that leads to a frame, if it has six hinges in a row and the last three axes meet."""
+    """Return the arm that leads to a frame, if it has six hinges in series and the last three axes meet; else None."""
     mechanism = evaluate.model.mechanism
     zero = {"q": neutral(mechanism)}
     hinges = all(c.kind in ("revolute", "continuous") for c in mechanism.coordinates)
@@ -123,7 +125,7 @@ def spherical_wrist(evaluate: Evaluator, frame: str) -> SphericalWrist | None:
         return None
     p = np.cross(w, v)
     length = float(np.abs(p).max() + np.abs(T0[:3, 3]).max()) or 1.0
-    across = np.eye(3) - w[3:, :, None] * w[3:, None, :]  # the sum of distances from the last three axes is least in c
+    across = np.eye(3) - w[3:, :, None] * w[3:, None, :]  # c has the least squared distances from the last three axes
     c, *_ = np.linalg.lstsq(across.reshape(9, 3), np.einsum("kij,kj->ki", across, p[3:]).ravel(), rcond=1e-9)
     off = np.linalg.norm(np.cross(w[3:], c - p[3:]), axis=1).max()
     parallel = lambda a, b: np.linalg.norm(np.cross(a, b)) < TINY  # noqa: E731
@@ -136,7 +138,7 @@ def spherical_wrist(evaluate: Evaluator, frame: str) -> SphericalWrist | None:
 
 
 def common_perpendicular(w1, p1, w2, p2) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The closest points of two axes, and the direction from one to the other (that of the cross product where they meet)."""
+    """Return the closest points of two axes, and the direction from one to the other (that of the cross product if they meet)."""
     n = np.cross(w1, w2)
     if np.linalg.norm(n) < TINY:
         foot = p2 - w1 * (w1 @ (p2 - p1))
@@ -146,7 +148,7 @@ def common_perpendicular(w1, p1, w2, p2) -> tuple[np.ndarray, np.ndarray, np.nda
 
 
 def linear_roots(k: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Angles (n, 2) with `k0 + k1 cos + k2 sin = 0`, k (n, 3), and whether there are such."""
+    """Return angles (n, 2) with `k0 + k1 cos + k2 sin = 0`, k (n, 3), and which of them exist."""
     size = np.hypot(k[:, 1], k[:, 2])
     ratio = -k[:, 0] / np.where(size > 0, size, 1.0)
     spread = np.arccos(np.clip(ratio, -1, 1))
@@ -156,13 +158,14 @@ def linear_roots(k: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Product of two linear forms (..., 3) in (1, cos, sin): coefficients (..., 6) of 1, cos, sin, cos^2, cos sin, sin^2."""
+    """Return the product of two linear forms (..., 3) in (1, cos, sin): coefficients (..., 6) of 1, cos, sin, cos^2, cos sin,
+    sin^2."""
     a0, a1, a2, b0, b1, b2 = (x[..., i] for x in (a, b) for i in range(3))
     return np.stack([a0 * b0, a0 * b1 + a1 * b0, a0 * b2 + a2 * b0, a1 * b1, a1 * b2 + a2 * b1, a2 * b2], axis=-1)
 
 
 def quartic_roots(k: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Angles (n, 4) at which a quadratic form k (n, 6), as of `product`, vanishes, and which of them are real."""
+    """Return angles (n, 4) at which a quadratic form k (n, 6), as `product` returns it, vanishes, and which of them are real."""
     c, s = np.cos(AWAY), np.sin(AWAY)  # cos(AWAY + x) = c cos x - s sin x
     k0, k1, k2, k3, k4, k5 = k.T
     k1, k2 = k1 * c + k2 * s, k2 * c - k1 * s
@@ -171,7 +174,7 @@ def quartic_roots(k: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         (k4 * (c * c - s * s) + 2 * (k5 - k3) * c * s),
         k3 * s * s - k4 * c * s + k5 * c * c,
     )
-    # with t = tan(x / 2) and times (1 + t^2)^2
+    # with t = tan(x / 2), multiplied by (1 + t^2)^2
     coefficients = np.stack(
         [k0 - k1 + k3, 2 * (k2 - k4), 2 * (k0 - k3) + 4 * k5, 2 * (k2 + k4), k0 + k1 + k3], axis=-1
     )  # of t^4, t^3, ..., 1
@@ -183,18 +186,18 @@ def quartic_roots(k: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def twice(x: np.ndarray) -> np.ndarray:
-    """(n, 2 s): for the two signs of a root."""
+    """Return x repeated (n, 2 s), for the two signs of a root."""
     return np.concatenate([x, x], axis=1)
 
 
 def rotation(w: np.ndarray, angle: np.ndarray) -> np.ndarray:
-    """Rotations (..., 3, 3) about one axis, Rodrigues' formula."""
+    """Return rotations (..., 3, 3) about one axis by Rodrigues' formula."""
     W = np.cross(np.eye(3), w)  # [w]
     c, s = np.cos(angle)[..., None, None], np.sin(angle)[..., None, None]
     return np.eye(3) + s * W + (1 - c) * (W @ W)
 
 
 def angle_about(w: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """The turn (...) about w that takes a (..., 3) to b, as far as they are across it; 0 where they are along it."""
+    """Return the angles (...) about w that turn a (..., 3) into b, both projected across w; 0 where they are parallel to w."""
     a, b = a - (a @ w)[..., None] * w, b - (b @ w)[..., None] * w
     return np.arctan2(np.cross(a, b) @ w, (a * b).sum(-1))

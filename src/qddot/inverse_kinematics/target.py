@@ -1,4 +1,4 @@
-"""Targets to be reached: poses or positions of one frame, which of their rows count, which joints may move."""
+"""Targets of inverse kinematics: poses or positions of one frame, the rows that matter, the joints that may move."""
 
 from __future__ import annotations
 
@@ -13,23 +13,22 @@ from qddot.algorithms.reaching import ROWS, size
 from qddot.arguments import flag, names, positive_number, shape_of
 from qddot.compile.arrays import DOUBLE, as_array, first_index
 from qddot.compile.evaluate import Evaluator
-from qddot.errors import InputError, unknown_name
+from qddot.errors import InputError
 from qddot.task_space.task import choose
 
 if TYPE_CHECKING:
     from qddot.compile.kernel import Kernel
 
 DAMPING = np.array([0.05])
-"""Of the squared error: less of it converges in fewer steps, more of it from further away."""
+"""Damping relative to the squared error: a smaller one converges in fewer steps, a larger one from farther away."""
 
 RIGID = 1e-6
-"""A pose is in SE(3) to this, and made exactly so."""
+"""Tolerance within which a matrix counts as a pose (SE(3)); its rotation is then made exact."""
 
 
 @dataclass(frozen=True, eq=False)
 class Target:
-    """Poses (n, 4, 4) with their leading shape, the joints that may move (nv,), their limits (nq,) and whether
-    these are kept."""
+    """Wanted poses (n, 4, 4) with their leading shape, the joints that may move (nv,), and their limits (nq,), kept if `limits`."""
 
     evaluate: Evaluator
     poses: np.ndarray
@@ -44,17 +43,18 @@ class Target:
 
     @cached_property
     def kernel(self) -> Kernel:
-        """The step of `qddot.algorithms.reaching`."""
+        """The compiled step of `qddot.algorithms.reaching`."""
         names = {"frame": self.frame, "rows": ",".join(self.rows), "limits": "kept" if self.limits else "ignored"}
         return self.evaluate.kernels.kernel("reaching_step", DOUBLE, names)
 
     @cached_property
     def length(self) -> float:
-        """All offsets of the arm in one line, m: it reaches no further from its first joint."""
+        """Length of the stretched arm, m: it reaches no farther from its first joint."""
         return size(self.evaluate.model, self.frame)
 
     def step(self, q: np.ndarray, poses: np.ndarray, damping: np.ndarray = DAMPING) -> tuple[np.ndarray, np.ndarray]:
-        """The configurations (n, nq) after one step, and what the given ones are away: squares (n, 2) of angle and distance."""
+        """Return the configurations (n, nq) after one step, and the errors of the given ones: squares (n, 2) of angle and
+        distance."""
         ahead, far = self.kernel(q, self.moving, damping, poses, threads=None)
         return ahead, far
 
@@ -72,8 +72,9 @@ def as_target(
     hold: Sequence[str] | str,
     tolerance: float,
 ) -> Target:
-    """The target a user means. Variables of the robot are as described. Raises InputError: no poses (..., 4, 4) or positions (...,
-    3); a robot whose description closes loops; no joint left to move; UnknownNameError: no such frame, row or joint."""
+    """Return the target that a user means; variables of the robot have their defaults. Raises InputError: neither poses (..., 4, 4)
+    nor positions (..., 3); a robot whose description closes loops; no joint left to move; UnknownNameError: no such frame, row or
+    joint."""
     evaluate = evaluate.as_described
     model = evaluate.model
     if model.constraints:
@@ -90,14 +91,14 @@ def as_target(
         raise InputError(f"{model.name} has no joints: nothing can reach a pose")
     batch = poses.shape[:-2]
     flat = np.ascontiguousarray(poses.reshape(-1, 4, 4))
-    if not limits:  # hinges may start anywhere
+    if not limits:  # random starts of hinges may be anywhere
         hinges = np.concatenate([np.full(len(c.q), c.kind in ("revolute", "continuous")) for c in model.mechanism.coordinates])
         bounds = np.where(hinges, -np.inf, bounds[0]), np.where(hinges, np.inf, bounds[1])
     return Target(evaluate, flat, batch, task.frame, task.rows, movable(evaluate, hold), *bounds, limits, tolerance)
 
 
 def as_poses(pose: Any) -> tuple[np.ndarray, bool]:
-    """Poses (..., 4, 4) whose rotations are exact, and whether positions alone were given."""
+    """Return poses (..., 4, 4) with exact rotations, and True if positions alone were given."""
     shape = shape_of("pose", pose)
     if shape and shape[-1] == 3:
         position = as_array("pose", pose, (3,))
@@ -116,39 +117,37 @@ def as_poses(pose: Any) -> tuple[np.ndarray, bool]:
     if wrong.any():
         where = list(first_index(wrong)) if wrong.ndim else ""
         raise InputError(f"pose{where} is not in SE(3): a rotation, a position, and the last row 0 0 0 1")
-    poses[..., :3, :3] = R @ (1.5 * np.eye(3) - 0.5 * R.swapaxes(-1, -2) @ R)  # the nearest rotation, to the square of RIGID
+    poses[..., :3, :3] = R @ (1.5 * np.eye(3) - 0.5 * R.swapaxes(-1, -2) @ R)  # the nearest rotation, up to the square of RIGID
     return poses, False
 
 
 def off_rotation(R: np.ndarray) -> np.ndarray:
-    """How far `R^T R` is from 1 (...); inf for a reflection."""
-    handedness = (np.cross(R[..., 0, :], R[..., 1, :]) * R[..., 2, :]).sum(-1)  # LAPACK's det takes longer than the whole search
+    """Return the distance (...) of `R^T R` from 1; inf for a reflection."""
+    handedness = (np.cross(R[..., 0, :], R[..., 1, :]) * R[..., 2, :]).sum(-1)  # LAPACK's det would take longer than the search
     return np.where(handedness < 0, np.inf, np.abs(R.swapaxes(-1, -2) @ R - np.eye(3)).max((-1, -2)))
 
 
 def movable(evaluate: Evaluator, hold: Sequence[str] | str) -> np.ndarray:
-    """(nv,) 1, and 0 for the joints that are held."""
-    coordinates = {c.name: c for c in evaluate.model.mechanism.coordinates}
-    moving = np.ones(evaluate.model.mechanism.nv)
-    for name in names("hold", hold):
-        if name not in coordinates:
-            raise unknown_name("joint", name, coordinates)
-        moving[list(coordinates[name].v)] = 0.0
+    """Return (nv,) 0 for the columns of held joints, 1 for all others."""
+    mechanism = evaluate.model.mechanism
+    moving = np.ones(mechanism.nv)
+    for joint in mechanism.named(names("hold", hold)):
+        moving[list(joint.v)] = 0.0
     if not moving.any():
         raise InputError("every joint is held: nothing can move to the pose")
     return moving
 
 
 def as_count(starts: Any) -> int:
-    """How many starts."""
+    """Return the number of starts. Raises InputError: not a positive whole number."""
     if isinstance(starts, bool) or not isinstance(starts, (int, np.integer)) or starts < 1:
         raise InputError(f"starts={starts!r} is not a positive whole number")
     return int(starts)
 
 
 def as_start(target: Target, start: Any, hold: Sequence[str] | str, *, one: bool = False) -> np.ndarray | None:
-    """The start (..., nq) a user means, put within the limits if these are kept. Raises InputError: another shape, or none where
-    joints are held."""
+    """Return the start (..., nq) that a user gave, clipped to the limits if these are kept. Raises InputError: another shape, or
+    none although joints are held."""
     if start is None:
         if len(hold):
             raise InputError("hold needs start=q, the configuration in which these joints stay")

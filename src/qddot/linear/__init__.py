@@ -1,1 +1,1 @@
-"""Small deviations from a motion: A and B, exactly; sampled systems, optimal feedback, equilibria."""
+"""Linearisation about a state: exact A and B, sampled systems, optimal feedback, equilibria."""

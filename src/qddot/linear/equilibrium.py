@@ -1,7 +1,7 @@
-"""Configurations in which a robot stays at rest: those whose gravity and springs ask nothing of joints that are not driven.
+"""Configurations in which a robot stays at rest: gravity and springs exert no force at joints that are not driven.
 
-Newton's method on the rows of `g(q) + springs(q)` that nothing drives, with their exact derivative; the shortest step where there
-are more joints than rows.
+They are found by Newton's method on the rows of `g(q) + springs(q)` without a drive, with their exact derivative; the shortest step
+is taken if there are more joints than rows.
 """
 
 from __future__ import annotations
@@ -19,14 +19,15 @@ if TYPE_CHECKING:
     from qddot.robot import Robot
 
 ROUNDS = 100
-LONGEST = 0.5  # rad or m: of a step
-TOLERANCE = 1e-10  # of the largest force of gravity and springs
+LONGEST = 0.5  # rad or m: longest step
+TOLERANCE = 1e-10  # relative to the largest force of gravity and springs
 
 
 class Equilibrium(NamedTuple):
-    """`q` (..., nq) with the joint forces `tau` (..., nv) that hold it, and whether it is `stable` (...) while these are kept.
+    """`q` (..., nq) with the joint forces `tau` (..., nv) that hold it, and `stable` (...), True if it is stable under these
+    forces.
 
-    It is where the stiffness `d(g + springs)/dq` has positive eigenvalues only; without friction it is not damped.
+    It is stable if the stiffness `d(g + springs)/dq` has only positive eigenvalues; without friction it is not damped.
 
     >>> found = qddot.load("two_link").equilibrium([1.5, 0.1])  # upright
     >>> found.q.round(3), bool(found.stable)
@@ -70,7 +71,7 @@ def equilibrium(robot: Robot, q: Any, actuated: Sequence[str], hold: Sequence[st
 
 
 def rest(robot: Robot, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """`g + springs` (..., nv) and its derivative (..., nv, nv)."""
+    """Return `g + springs` (..., nv) and its derivative (..., nv, nv)."""
     still = np.zeros(robot.nv)
     force = robot.gravity_torque(q) + robot.spring_torque(q)
     return force, robot.inverse_dynamics_derivatives(q, still, still).dtau_dq

@@ -2,8 +2,8 @@
 
     x = (difference(q0, q), qd - qd0)        A = [E, 1; dqdd/dq, dqdd/dqd]        B = [0; dqdd/dtau = M^-1]
 
-The lower blocks are the closed-form derivatives of forward dynamics. E is zero, but for joints with quaternions in motion: a
-deviation is counted in axes that move along, so `d' = (qd - qd0) - ad(qd0) d`.
+The lower blocks are the closed-form derivatives of forward dynamics. E is zero, except for joints with quaternions in motion: their
+deviation is expressed in axes that move along, so `d' = (qd - qd0) - ad(qd0) d`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from qddot.arrays.guests import constant, guest_module
 from qddot.compile.arrays import as_array
 from qddot.compile.evaluate import Options
 from qddot.compile.kinds import guest
-from qddot.errors import ConvergenceError, InputError, SingularityError, as_written, unknown_name
+from qddot.errors import ConvergenceError, InputError, SingularityError, as_written
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
 
 AT_REST = 1e-7
-"""Of the largest number in A: a pole that is not left of this does not come to rest; what rounding makes of one at zero is 1e-8."""
+"""A pole counts as stable if its real part is below this, relative to the largest number in A. Rounding may move a pole at zero by
+1e-8."""
 
 
 class Discrete(NamedTuple):
@@ -51,7 +52,7 @@ class Linearization:
 
     Attributes:
         A: (..., 2 nv, 2 nv).
-        B: (..., 2 nv, m), one column a joint that is driven.
+        B: (..., 2 nv, m), one column per joint that is driven.
         q, qd, tau: the state and its joint forces, (..., nq), (..., nv), (..., nv).
         qdd: the accelerations there (..., nv); zero in an equilibrium.
         actuated: names of the joints that are driven.
@@ -87,7 +88,7 @@ class Linearization:
         return module_of(self.A).linalg.eigvals(self.A)
 
     def discrete(self, period: float) -> Discrete:
-        """Sampled every `period` s with u held in between, exactly: `exp([A B; 0 0] period) = [A_d B_d; 0 1]`.
+        """Return the exact system sampled every `period` s with u held in between: `exp([A B; 0 0] period) = [A_d B_d; 0 1]`.
 
         >>> hanging = qddot.load("two_link").linearize([-np.pi / 2, 0])
         >>> hanging.discrete(0.01).A.shape
@@ -104,7 +105,7 @@ class Linearization:
         return Discrete(step[..., :n, :n], step[..., :n, n:], period)
 
     def controllability(self) -> np.ndarray:
-        """Rank (...) of `[B, A B, A^2 B, ...]`: 2 nv where feedback can place every pole.
+        """Return the rank (...) of `[B, A B, A^2 B, ...]`: 2 nv if feedback can place every pole.
 
         Raises:
             SingularityError: A is not finite.
@@ -122,7 +123,8 @@ class Linearization:
         return xp.linalg.matrix_rank(xp.concatenate(blocks, -1), rtol=rtol)
 
     def lqr(self, Q: ArrayLike, R: ArrayLike, period: float | None = None) -> StateFeedback:
-        """The feedback `u = -K x` that makes the integral of `x^T Q x + u^T R u` least; its sum, if sampled every `period` s.
+        """Return the feedback `u = -K x` that minimises the integral of `x^T Q x + u^T R u`, or its sum if sampled every `period`
+        s.
 
         Args:
             Q: (2 nv, 2 nv), or its diagonal (2 nv,), or one number.
@@ -130,7 +132,7 @@ class Linearization:
 
         Raises:
             InputError: a batch, weights of other shapes, Q not positive semidefinite or R not positive definite.
-            ConvergenceError: no feedback makes the integral finite: a pole that is not stable cannot be reached.
+            ConvergenceError: no feedback makes the integral finite, since an unstable pole is not controllable.
 
         >>> acrobot = qddot.load("acrobot")
         >>> upright = acrobot.linearize([np.pi, 0], actuated=["elbow"])
@@ -172,7 +174,7 @@ class StateFeedback:
 
     Attributes:
         K: (m, 2 nv).
-        S: (2 nv, 2 nv): `x^T S x` is what the motion from x costs, and falls along it: a Lyapunov function.
+        S: (2 nv, 2 nv): `x^T S x` is the cost of the motion from x, and falls along it: a Lyapunov function.
         poles: of the closed loop (2 nv,), 1/s, or, sampled, those of a step.
         period: s, or None.
 
@@ -191,7 +193,7 @@ class StateFeedback:
     period: float | None = None
 
     def deviation(self, q: ArrayLike, qd: ArrayLike) -> np.ndarray:
-        """x (..., 2 nv) of states.
+        """Return the deviation x (..., 2 nv) of states.
 
         >>> feedback = qddot.load("two_link").linearize([0.3, 0.8]).lqr(Q=100.0, R=1.0)
         >>> feedback.deviation([0.4, 0.8], [0, 1]).round(3)
@@ -201,7 +203,7 @@ class StateFeedback:
         return np.concatenate([lin.robot.difference(lin.q, q), np.asarray(qd, float) - lin.qd], axis=-1)
 
     def cost(self, q: ArrayLike, qd: ArrayLike) -> np.ndarray:
-        """`x^T S x` (...) of states.
+        """Return the cost `x^T S x` (...) of states.
 
         >>> feedback = qddot.load("two_link").linearize([0.3, 0.8]).lqr(Q=100.0, R=1.0)
         >>> float(feedback.cost([0.3, 0.8], [0, 0]))  # nothing from where it shall be
@@ -219,7 +221,7 @@ class StateFeedback:
 
 
 def linearize(robot: Robot, q: Any, qd: Any, tau: Any, actuated: Sequence[str] | None, given: Options) -> Linearization:
-    """See `Robot.linearize`; `given` are the robot's variables, if any are."""
+    """See `Robot.linearize`; `given` are the robot's variables, if any."""
     nv = robot.nv
     if not nv:
         raise InputError(f"{robot.name} has no joints: there is nothing to linearize")
@@ -244,7 +246,7 @@ def linearize(robot: Robot, q: Any, qd: Any, tau: Any, actuated: Sequence[str] |
 
 
 def as_given(robot: Robot, q: Any, qd: Any, tau: Any, given: Options) -> tuple[Any, Any, Any]:
-    """The state and its joint forces, with one leading shape."""
+    """Return the state and its joint forces, with one leading shape."""
     still = array_like(q, [0.0] * robot.nv)
     if guest((q, qd, tau)):
         tau = robot.inverse_dynamics(q, still if qd is None else qd, still, **given) if tau is None else tau
@@ -263,18 +265,14 @@ def as_given(robot: Robot, q: Any, qd: Any, tau: Any, given: Options) -> tuple[A
 
 
 def driven_columns(robot: Robot, names: Sequence[str]) -> list[int]:
-    """Columns of qd that belong to joints, in the order given."""
-    coordinates = {c.name: c for c in robot.model.mechanism.coordinates}
-    for name in names:
-        if name not in coordinates:
-            raise unknown_name("joint", name, coordinates)
-    return [k for name in names for k in coordinates[name].v]
+    """Return the columns of qd that belong to joints, in the order given."""
+    return [k for joint in robot.model.mechanism.named(names) for k in joint.v]
 
 
 def carried(robot: Robot, qd: Any) -> Any:
-    """E (..., nv, nv): -ad(qd) in the columns of joints with quaternions; linear in qd."""
+    """Return E (..., nv, nv): -ad(qd) in the columns of joints with quaternions; linear in qd."""
     n = robot.nv
-    E = [[0.0] * (n * n) for _ in range(n)]  # a matrix for each element of qd, row after row
+    E = [[0.0] * (n * n) for _ in range(n)]  # one matrix for each element of qd, stored row by row
     for c in robot.model.mechanism.coordinates:
         if c.parts[0].quaternion:
             i = c.v.start
@@ -287,7 +285,7 @@ def carried(robot: Robot, qd: Any) -> Any:
 
 
 def exponential(A: Any) -> Any:
-    """exp(A), by the library of the array."""
+    """Return exp(A), computed by the library of the array."""
     if guest((A,)) == "torch":
         return module_of(A).linalg.matrix_exp(A)
     if guest((A,)) == "jax":
@@ -298,8 +296,8 @@ def exponential(A: Any) -> Any:
 
 
 def refuse_dry_rest(robot: Robot, qd: np.ndarray) -> None:
-    """Dry friction has a step at rest, and no slope there. Raises SingularityError: a shaft with dry friction that is not smoothed
-    stands still in some state."""
+    """Refuse states at rest with dry friction, which has a step there and no derivative. Raises SingularityError: a shaft with dry
+    friction that is not smoothed stands still in some state."""
     for body, sticks in zip(robot.model.bodies, robot.model.sticking):
         if sticks and not np.abs(qd[..., list(body.columns)]).min(initial=np.inf) > 0:
             raise SingularityError(
@@ -309,7 +307,7 @@ def refuse_dry_rest(robot: Robot, qd: np.ndarray) -> None:
 
 
 def values_at_hand(x: Any) -> np.ndarray | None:
-    """The values of an array that are in the CPU's memory, as NumPy sees them; None on a device, and where a function is traced."""
+    """Return the values of an array as a NumPy array; None for an array on a GPU, or while a function is traced."""
     library = guest((x,))
     if library is None:
         return x
@@ -325,7 +323,7 @@ def values_at_hand(x: Any) -> np.ndarray | None:
 
 
 def refuse_unknown_matrix(A: Any) -> None:
-    """Refuse a matrix without numbers, of which libraries say nothing, or in words of their own."""
+    """Refuse a matrix that is not finite, for which libraries give no error, or an unclear one. Raises SingularityError."""
     values = values_at_hand(A)
     if values is not None and not np.isfinite(values).all():
         raise SingularityError(
@@ -335,7 +333,7 @@ def refuse_unknown_matrix(A: Any) -> None:
 
 
 def without_dry_rest(robot: Robot, qd: Any, *results: Any) -> Any:
-    """Results that are no numbers in states in which a shaft with dry friction stands still: for tensors that nobody looks at."""
+    """Return results that are NaN in states in which a shaft with dry friction stands still, for tensors that cannot be checked."""
     for k in robot._guests.known(sticking_columns):
         exists = module_of(qd).where(qd[..., k] == 0, float("nan"), 1.0)
         results = tuple(x * exists.reshape((*exists.shape, *[1] * (x.ndim - exists.ndim))) for x in results)
@@ -343,22 +341,22 @@ def without_dry_rest(robot: Robot, qd: Any, *results: Any) -> Any:
 
 
 def sticking_columns(model: Model) -> tuple[int, ...]:
-    """Columns of shafts whose dry friction is not smoothed."""
+    """Return the columns of shafts whose dry friction is not smoothed."""
     return tuple(k for body, sticks in zip(model.bodies, model.sticking) if sticks for k in body.columns)
 
 
 def module_of(array: Any) -> Any:
-    """The module with the functions for an array."""
+    """Return the module with the functions for an array."""
     return guest_module(array) if guest((array,)) else np
 
 
 def array_like(array: Any, numbers: list[Any]) -> Any:
-    """Numbers of the same kind, type and place."""
+    """Return numbers as an array of the same library, dtype and device."""
     return constant(array, numbers) if guest((array,)) else np.array(numbers)
 
 
 def weight(name: str, value: ArrayLike, n: int, least: float) -> np.ndarray:
-    """A symmetric matrix (n, n) with no eigenvalue below `least` of its largest."""
+    """Return a symmetric matrix (n, n), checked to have no eigenvalue below `least` times its largest."""
     refuse_recorded(name, value)
     shown = f"{name} of shape {np.shape(value)}" if isinstance(value, np.ndarray) else f"{name}={as_written(value)}"
     refusal = InputError(f"{shown}: a number, {n} numbers, or a symmetric matrix ({n}, {n}) is needed")

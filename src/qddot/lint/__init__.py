@@ -1,4 +1,4 @@
-"""Is a description what its author meant? Findings with a code, a severity and a fix; `lint(path)` reads and judges a file."""
+"""Checks for probable mistakes in descriptions: findings with a code, a severity and a fix; `lint(path)` checks a file."""
 
 from __future__ import annotations
 
@@ -25,30 +25,30 @@ __all__ = ["RULES", "Finding", "Severity", "findings_of", "lint"]
 
 
 def lint(source: str | PathLike[str] | IO[Any], **how: Any) -> list[Finding]:
-    """Everything doubtful about a description, the worst first; of one that cannot be read, the errors and what was
-    noticed on the way to them.
+    """Return all findings about a description, the worst first; for one that cannot be read, the errors and the warnings before
+    them.
 
     >>> from qddot.lint import lint
     >>> [finding.code for finding in lint("two_link")]
     ['QD305', 'QD305']
 
     Args:
-        source, how: as of `qddot.load`.
+        source, how: as in `qddot.load`.
     """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
             description = from_stream(source) if hasattr(source, "read") else from_file(source)  # type: ignore[arg-type]
-            model = Robot(read_model(description, **how)).model  # which refuses more than a model does
+            model = Robot(read_model(description, **how)).model  # a `Robot` refuses more than a `Model`
             found = open_symbols(description, model) if model.symbols else findings_of(model)
         except ModelError as error:
-            found = [said("QD001", each.args[0]) for each in (error, *error.others)]
-    kept = [said("QD101", str(w.message)) for w in caught if issubclass(w.category, ModelWarning)]
+            found = [finding_of("QD001", each.args[0]) for each in (error, *error.others)]
+    kept = [finding_of("QD101", str(w.message)) for w in caught if issubclass(w.category, ModelWarning)]
     return sorted([*kept, *found], key=lambda finding: (finding.severity, finding.code))
 
 
 def open_symbols(description: Description, model: Model) -> list[Finding]:
-    """Symbols without a value: forgotten or misspelt where others have one, meant so where none has."""
+    """Return findings about symbols without a value: an error if other symbols have one, a note if none has."""
     values, places = values_in(description), symbol_places(description, Reach(description.path))
     names = sorted(map(str, model.symbols))
     if not values:
@@ -62,17 +62,17 @@ def open_symbols(description: Description, model: Model) -> list[Finding]:
     return found
 
 
-def said(code: str, message: str) -> Finding:
-    """A finding of what the readers say, whose sentences begin with the place and end with the fix."""
+def finding_of(code: str, message: str) -> Finding:
+    """Return a message of a reader, which begins with the place and ends with the fix, as a finding."""
     place = re.match(r"(.*?:\d+(?::\d+)?): ", message)
     return Finding(code, message[place.end() :], place[1]) if place else Finding(code, message)
 
 
 def findings_of(model: Model) -> list[Finding]:
-    """Findings about a robot that has been read: numbers that are probably not meant.
+    """Return findings about a robot that has been read: numbers that are probably mistakes.
 
     Raises:
-        UnboundSymbolError: the robot holds symbols: nothing can be said of numbers it does not have.
+        UnboundSymbolError: the robot has symbols, so its numbers are unknown.
 
     >>> [finding.code for finding in qddot.lint.findings_of(qddot.load("panda").model)]
     ['QD304']

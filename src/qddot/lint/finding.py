@@ -1,4 +1,4 @@
-"""One thing that is wrong, or probably not meant, and the rules there are."""
+"""Findings, which are errors or probable mistakes, and the rules they come from."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 class Severity(IntEnum):
-    """How bad it is; the worst is the smallest.
+    """Severity of a finding; the worst is the smallest.
 
     >>> qddot.lint.Severity.ERROR < qddot.lint.Severity.NOTE  # the worst first
     True
@@ -51,18 +51,18 @@ RULES: dict[str, tuple[Severity, str]] = {
     "QD501": (Severity.WARNING, "gravity that points up"),
     "QD502": (Severity.WARNING, "gravity of no planet: other units"),
 }
-"""Code -> how bad, and what it is about."""
+"""Code -> severity and short description."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was found.
+    """One error or probable mistake in a description.
 
     Attributes:
-        code: one of `RULES`, which says how bad it is.
-        message: what it is, with names and numbers.
+        code: one of `RULES`, which has its severity.
+        message: the finding, with names and numbers.
         where: file, line and column, as far as known.
-        fix: what to do about it; empty where the message says it.
+        fix: what to do about it; empty if the message says it.
 
     >>> finding = qddot.lint.lint("two_link")[0]
     >>> finding.data()["code"], finding.severity
@@ -83,7 +83,7 @@ class Finding:
         return f"{self.code} {self.severity.name.lower()}: {text}" + (f" ({self.fix})" if self.fix else "")
 
     def data(self) -> dict[str, Any]:
-        """Finding as plain data, for a program that reads it."""
+        """Return the finding as plain data, for JSON."""
         return {
             "code": self.code,
             "severity": self.severity.name.lower(),
@@ -94,5 +94,5 @@ class Finding:
 
 
 def at(thing: Any, key: str = "") -> str:
-    """Where a link or joint, or a key of it, stands in its file."""
+    """Return the place of a link or joint, or of a key of it, in its file; empty if unknown."""
     return str(thing.place.of(key)) if thing.place and thing.place.file else ""

@@ -1,4 +1,4 @@
-"""Lengths, centres of mass and gravity that are probably not meant."""
+"""Rules on lengths, centres of mass and gravity."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from qddot.lint.finding import Finding, at
 from qddot.model.description import Joint
 from qddot.model.model import Model
 
-FAR = 10.0  # m, between two joints of anything but a crane
-BEHIND = -0.5  # of the way to the next joint, on the other side of this one
-SHORT = 0.05  # m: a link shorter than this has no other side
-OFF = 3.0  # lengths of a link from it
+FAR = 10.0  # m, the largest distance between two joints
+BEHIND = -0.5  # fraction of the way to the next joint; negative: on the other side of the joint
+SHORT = 0.05  # m: in shorter links the side of the centre of mass tells nothing
+OFF = 3.0  # lengths of a link, the largest distance of the centre of mass from it
 PLANETS = (1.0, 30.0)  # m/s^2, Moon to Jupiter
 
 
@@ -35,13 +35,9 @@ def geometry_findings(model: Model) -> Iterator[Finding]:
         before, behind = (float(np.linalg.norm(np.array(pose.p, float))) for pose in (joint.origin, joint.tip))
         length = max(before, behind)
         if length > FAR:
-            stands = "stands {} from its parent's frame" if before >= behind else "has the frame of its link {} away"
-            yield Finding(
-                "QD201",
-                f"joint {joint.name!r} {stands.format(f'{length:.4g} m')}",
-                at(joint, "xyz"),
-                f"give metres: {length / 1000:.4g}?",
-            )
+            far = f"{length:.4g} m"
+            stands = f"stands {far} from its parent's frame" if before >= behind else f"has the frame of its link {far} away"
+            yield Finding("QD201", f"joint {joint.name!r} {stands}", at(joint, "xyz"), f"give metres: {length / 1000:.4g}?")
     links = {link.name: link for link in model.links}
     for joint in model.joints:
         link, next_ones = links[joint.child], [x for x in below.get(joint.child, []) if x.kind != "fixed"]
@@ -55,17 +51,9 @@ def geometry_findings(model: Model) -> Iterator[Finding]:
             continue
         along, name = float(com @ way) / length**2, f"link {joint.child!r}"
         if along < BEHIND:
-            yield Finding(
-                "QD207",
-                f"the centre of mass of {name} lies {-along * length:.3g} m behind joint {joint.name!r}, away from "
-                f"{next_ones[0].name!r}",
-                at(link),
-                "look at its sign and at the frame it is given in",
-            )
+            place = f"{-along * length:.3g} m behind joint {joint.name!r}, away from {next_ones[0].name!r}"
+            fix = "look at its sign and at the frame it is given in"
+            yield Finding("QD207", f"the centre of mass of {name} lies {place}", at(link), fix)
         elif np.linalg.norm(com - np.clip(along, 0, 1) * way) > OFF * length:
-            yield Finding(
-                "QD208",
-                f"the centre of mass of {name} is {np.linalg.norm(com):.3g} m from its joint; the link is {length:.3g} m long",
-                at(link),
-                "give metres, in the link's frame",
-            )
+            place = f"{np.linalg.norm(com):.3g} m from its joint; the link is {length:.3g} m long"
+            yield Finding("QD208", f"the centre of mass of {name} is {place}", at(link), "give metres, in the link's frame")

@@ -1,4 +1,4 @@
-"""Inertias that no designer meant: of other units, placeholders, none at all."""
+"""Rules on inertias: other units, placeholders, missing ones."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from qddot.model.inertia import Inertia
 from qddot.model.model import Model
 
 DEFAULTS = {10.0**k for k in range(-6, 3)}
-WIDE, NARROW = 5.0, 0.005  # radius of gyration, in lengths of the link
-LEAST = 0.1  # m: a link counts as at least as long
-SINGULAR = 1e-13  # of its largest element, a pivot of M
+WIDE, NARROW = 5.0, 0.005  # largest and smallest radius of gyration, in lengths of the link
+LEAST = 0.1  # m: the length that a shorter link is taken to have
+SINGULAR = 1e-13  # a pivot of M below this fraction of its largest element is zero
 ALIKE = 3  # links
 FAR = 0.1  # m: a link this long does not balance on its joint by chance
-THIN = 1e-6  # of a rod's largest moment, the one about itself
+THIN = 1e-6  # moment of a rod about its axis, as a fraction of its largest moment
 ACROSS = 0.01  # cosine of the angle between a rod and the way from the joint to its middle
 UPRIGHT = 1e-6  # sine of an axis' angle with gravity
-HEAVIEST = 30.0  # times the second heaviest
+HEAVIEST = 30.0  # times the mass of the second heaviest link
 ROTOR = 10.0  # times the inertia of the whole arm, stretched out
 
 
@@ -50,39 +50,26 @@ def inertia_findings(model: Model) -> Iterator[Finding]:
 
 
 def of_link(link: Link, inertia: Inertia, length: float) -> Iterator[Finding]:
-    """About one link with mass."""
+    """Yield findings about the size of the inertia of a link with mass."""
     tensor, name = np.array(inertia.tensor, float), f"link {link.name!r}"
     moments = np.linalg.eigvalsh(tensor)
-    with np.errstate(over="ignore"):  # of masses that hardly are any
+    with np.errstate(over="ignore"):  # for masses that are almost zero
         gyration = float(np.sqrt(max(moments[-1], 0.0) / inertia.mass))
     equal = moments[0] == moments[-1] and not (tensor - np.diag(np.diag(tensor))).any()
+    body = f"{name}: {moments[-1]:.3g} kg m^2 with {inertia.mass:.3g} kg is a body"
     if equal and any(np.isclose(moments[0], x, rtol=1e-9) for x in DEFAULTS) and not np.any(np.array(inertia.com, float)):
-        yield Finding(
-            "QD205",
-            f"{name} has Ixx = Iyy = Izz = {moments[0]:g} kg m^2 and its centre of mass in the origin",
-            at(link),
-            "take the inertia from the CAD model, or a shape's",
-        )
+        message = f"{name} has Ixx = Iyy = Izz = {moments[0]:g} kg m^2 and its centre of mass in the origin"
+        yield Finding("QD205", message, at(link), "take the inertia from the CAD model, or a shape's")
     elif gyration > WIDE * max(length, LEAST):
-        yield Finding(
-            "QD203",
-            f"{name}: {moments[-1]:.3g} kg m^2 with {inertia.mass:.3g} kg is a body {gyration:.3g} m wide, and the link is "
-            f"{length:.2g} m long",
-            at(link),
-            "give kg m^2 about the centre of mass",
-        )
+        message = f"{body} {gyration:.3g} m wide, and the link is {length:.2g} m long"
+        yield Finding("QD203", message, at(link), "give kg m^2 about the centre of mass")
     elif 0 < gyration < NARROW * length:
-        yield Finding(
-            "QD204",
-            f"{name}: {moments[-1]:.3g} kg m^2 with {inertia.mass:.3g} kg is a body {gyration:.2g} m wide, and the link is "
-            f"{length:.2g} m long",
-            at(link),
-            "give kg m^2; a rod has m l^2 / 12",
-        )
+        message = f"{body} {gyration:.2g} m wide, and the link is {length:.2g} m long"
+        yield Finding("QD204", message, at(link), "give kg m^2; a rod has m l^2 / 12")
 
 
 def swings(joint: Joint, model: Model) -> bool:
-    """Whether a link hangs on a hinge; on one that stands upright on the base, its balance matters less."""
+    """Return True for a hinge whose link is not balanced on it: any but a vertical one on the base."""
     if joint.kind not in ("revolute", "continuous"):
         return False
     axis, g = np.array(joint.origin.R, float) @ np.array(joint.axis, float), np.array(model.gravity, float)
@@ -90,35 +77,27 @@ def swings(joint: Joint, model: Model) -> bool:
 
 
 def on_hinge(link: Link, inertia: Inertia, hinge: np.ndarray, length: float) -> Iterator[Finding]:
-    """About where a link that turns has its mass; `hinge`: a point of its joint, in its own frame."""
+    """Yield findings about the centre of mass of a link on a hinge; `hinge`: a point of its joint, in the link's frame."""
     com, name = np.array(inertia.com, float) - hinge, f"link {link.name!r}"
     moments, directions = np.linalg.eigh(np.array(inertia.tensor, float))
     is_rod = moments[1] > 0 and moments[0] <= THIN * moments[1] and np.isclose(moments[1], moments[2])
     rod = float(np.sqrt(12 * moments[2] / inertia.mass)) if is_rod else 0.0
     if not com.any() and max(length, rod) >= FAR:
-        yield Finding(
-            "QD212",
-            f"{name} is {max(length, rod):.2g} m long and has its centre of mass in its joint",
-            at(link),
-            "give com, the middle of the link, unless it is balanced",
-        )
+        message = f"{name} is {max(length, rod):.2g} m long and has its centre of mass in its joint"
+        yield Finding("QD212", message, at(link), "give com, the middle of the link, unless it is balanced")
     elif is_rod and abs(com @ directions[:, 0]) < ACROSS * np.linalg.norm(com) and np.linalg.norm(com) > rod / 4:
-        yield Finding(
-            "QD213",
-            f"{name} is a rod along {named(directions[:, 0])}, with its middle {np.linalg.norm(com):.2g} m beside the joint",
-            at(link),
-            "give its axis, the direction of the link",
-        )
+        message = f"{name} is a rod along {named(directions[:, 0])}, with its middle {np.linalg.norm(com):.2g} m beside the joint"
+        yield Finding("QD213", message, at(link), "give its axis, the direction of the link")
 
 
 def named(direction: np.ndarray) -> str:
-    """`x`, or the numbers of a direction."""
+    """Return `x`, `y` or `z` for a coordinate axis, else the numbers of a direction."""
     k = int(np.argmax(np.abs(direction)))
     return "xyz"[k] if abs(direction[k]) > 1 - 1e-9 else f"[{', '.join(f'{x:.2g}' for x in direction)}]"
 
 
 def heaviest(heavy: list[Link]) -> Iterator[Finding]:
-    """About a link beside which the others hardly count."""
+    """Yield a finding about a link that is much heavier than all others."""
     masses = sorted(((x.inertia.mass, x) for x in heavy), key=lambda x: -x[0])  # type: ignore[union-attr]
     if len(masses) > 1 and masses[0][0] > HEAVIEST * masses[1][0]:
         (most, link), (second, other) = masses[:2]
@@ -127,21 +106,18 @@ def heaviest(heavy: list[Link]) -> Iterator[Finding]:
 
 
 def rotors(model: Model, mass: float, reach: float) -> Iterator[Finding]:
-    """About rotors that are harder to turn than all links together at the end of the arm."""
+    """Yield findings about rotors with more inertia than all links together at the end of the arm."""
     for joint in model.joints:
         felt = float(joint.drive.at_joint.armature) if joint.drive else 0.0
         bound, unit = (mass, "kg") if joint.kind == "prismatic" else (mass * max(reach, LEAST) ** 2, "kg m^2")
         if felt > ROTOR * bound:
-            yield Finding(
-                "QD215",
-                f"the rotor of joint {joint.name!r} is felt as {felt:.3g} {unit}, and the arm stretched out is {bound:.2g} {unit}",
-                at(joint, "drive"),
-                "give rotor_inertia at the motor's shaft: gear_ratio^2 multiplies it",
-            )
+            message = f"is felt as {felt:.3g} {unit}, and the arm stretched out is {bound:.2g} {unit}"
+            fix = "give rotor_inertia at the motor's shaft: gear_ratio^2 multiplies it"
+            yield Finding("QD215", f"the rotor of joint {joint.name!r} {message}", at(joint, "drive"), fix)
 
 
 def lengths(model: Model) -> dict[str, float]:
-    """How far each link reaches: to its joints, frames and centre of mass, from its own joint."""
+    """Return the length of each link: the largest distance of its joints, frames and centre of mass from its own joint."""
     found = {link.name: 0.0 for link in model.links}
     for joint in model.joints:
         found[joint.parent] = max(found[joint.parent], float(np.linalg.norm(np.array(joint.origin.p, float))))
@@ -155,7 +131,7 @@ def lengths(model: Model) -> dict[str, float]:
 
 
 def massless(model: Model) -> Iterator[Finding]:
-    """Joints whose pivot of the mass matrix vanishes wherever the robot stands."""
+    """Yield findings about joints whose pivot of the mass matrix is zero in all configurations."""
     mechanism, far = model.mechanism, np.full(model.mechanism.nq, np.inf)
     lifted, smallest = model.over(Floats()), np.full(mechanism.nv, 0.0)
     for seed in range(3):
@@ -170,7 +146,7 @@ def massless(model: Model) -> Iterator[Finding]:
 
 
 def pivots(M: np.ndarray) -> np.ndarray:
-    """Pivots of the elimination from the last row up, leaves before their parents; 0 where there is none to rounding."""
+    """Return the pivots of the elimination from the last row up, leaves before their parents; 0 for one that is rounding noise."""
     A, found = M.copy(), np.zeros(len(M))
     for k in reversed(range(len(M))):
         pivot = A[k, k]

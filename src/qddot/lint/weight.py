@@ -1,4 +1,4 @@
-"""Masses that look like grams: links denser than any, and a weight that the joints cannot hold."""
+"""Rules on masses that look like grams: too dense links, and a weight that the joints cannot hold."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from qddot.model.field import Floats
 from qddot.model.model import Model
 from qddot.robot import Robot
 
-HEAVY, SMALL = 5000.0, 5.0  # kg of all links together, of a robot this small in m
-DENSE = 2000.0  # kg/m^3 of a cube as wide as the moving links are long together: robots have less than 50, ...
-BULKY = 100.0  # kg: ... and wheels and fingers, which are short, weigh less
-WEAK = 20.0  # times a limit of effort, the weight: robots that were looked at have 5 at most
+HEAVY, SMALL = 5000.0, 5.0  # kg of all links together, for a robot that reaches less than SMALL, m
+DENSE = 2000.0  # kg/m^3, mass over the cube of the moving links' total length: robots have less than 50
+BULKY = 100.0  # kg: lighter robots are not checked for density, since wheels and fingers are short
+WEAK = 20.0  # largest ratio of the weight at a joint to its limit of effort; real robots have at most 5
 
 
 def weight_findings(model: Model) -> Iterator[Finding]:
@@ -39,20 +39,16 @@ def too_heavy(links: str, mass: float, reach: float) -> Finding:
 
 
 def held(model: Model) -> Iterator[Finding]:
-    """About the joint that can hold its weight least, at home and elsewhere within the limits."""
+    """Yield a finding about the joint whose limit of effort is exceeded most by the weight, at home and in random states."""
     robot, lifted = Robot(model), model.over(Floats())
     states = [robot.home(), *robot.random_configuration(seed=0, size=3)]
     asked = np.max([np.abs(np.array(gravity_torque(lifted, q.tolist()), float)) for q in states], axis=0)
-    limit = np.where(robot.limits.effort > 0, robot.limits.effort, np.inf)  # none is a passive joint
+    limit = np.where(robot.limits.effort > 0, robot.limits.effort, np.inf)  # a joint with a limit of 0 is passive
     most = int(np.argmax(asked / limit))
     if asked[most] > WEAK * limit[most]:
         name = next(c.name for c in model.mechanism.coordinates if most in c.v)
         joint = next(joint for joint in model.joints if joint.name == name)
         unit = "N" if joint.kind == "prismatic" else "N m"
-        yield Finding(
-            "QD307",
-            f"gravity asks joint {name!r} for {asked[most]:.4g} {unit}, and its limit of effort is {limit[most]:.4g} {unit}: "
-            "are masses in grams?",
-            at(joint, "limits"),
-            "give masses in kg, lengths in m, effort in N m or N",
-        )
+        message = f"gravity asks joint {name!r} for {asked[most]:.4g} {unit}, and its limit of effort is {limit[most]:.4g} {unit}"
+        fix = "give masses in kg, lengths in m, effort in N m or N"
+        yield Finding("QD307", f"{message}: are masses in grams?", at(joint, "limits"), fix)

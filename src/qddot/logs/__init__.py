@@ -1,4 +1,4 @@
-"""Recordings of robots: read, named, converted to SI units, and judged before any model is.
+"""Recordings of robots: reading files, naming columns, converting to SI units, and auditing before any fit.
 
 log = Log.load("run.csv", robot)
 print(log.audit(robot))

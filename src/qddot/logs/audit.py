@@ -1,4 +1,4 @@
-"""Is this log worth a fit? What can be seen of it before any model is."""
+"""Audit of a log before any fit: time steps, channels, velocities, limits, units, gravity."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Audit:
-    """Findings of an audit, in the order of its questions.
+    """Findings of an audit, in the order of its checks.
 
     Attributes:
-        summary: the log in a line.
+        summary: the log in one line.
         recording: extremes and counts of all samples.
 
     >>> t = np.linspace(0, 1, 101)
@@ -73,8 +73,8 @@ class Audit:
 
 
 def audit(log: Log, robot: Robot | None = None, summary: LogSummary | None = None) -> Audit:
-    """Look at times, channels, velocities and, with a robot, at limits and gravity; `summary` is that of the whole recording, where
-    the log is a chunk of it."""
+    """Check times, channels, velocities and, with a robot, limits and gravity. `summary`: that of the whole recording, if the log
+    is a chunk of it."""
     summary = summary or LogSummary.of(log)
     found = [
         *summary.findings,
@@ -92,7 +92,7 @@ def audit(log: Log, robot: Robot | None = None, summary: LogSummary | None = Non
 
 
 def timing(summary: LogSummary) -> Iterator[Finding]:
-    """Rate, jitter and missing samples."""
+    """Check rate, jitter and missing samples."""
     steps = summary.steps
     if steps is None:
         return
@@ -109,21 +109,15 @@ def timing(summary: LogSummary) -> Iterator[Finding]:
 
 
 def unbroken(names: Sequence[str], found: Continuity) -> Iterator[Finding]:
-    """Samples that are missing without the clock saying so, positions that froze or jumped."""
-    if found.lost:
-        at = ", ".join(f"{t:.4g}" for t in found.places)
-        more = " and later" if found.lost > len(found.places) else ""
-        message = f"{found.lost} samples are missing though the clock does not say so, at t = {at} s{more}: there all joints go "
-        message += "further than their speed takes them"
-        yield Finding("warning", "lost samples", message, serious=found.lost > max(LOST_SAMPLES * found.samples, 2))
-    if found.again:
-        at = ", ".join(f"{t:.4g}" for t in found.places)
-        more = " and later" if found.again > len(found.places) else ""
-        message = (
-            f"{found.again} samples are written twice though the clock goes on, at t = {at} s{more}: there time seems to stop "
-        )
-        message += "or to go back"
-        yield Finding("warning", "repeated samples", message, serious=found.again > max(LOST_SAMPLES * found.samples, 2))
+    """Check for samples that are missing or repeated although the clock is even, and for positions that froze or jumped."""
+    at = ", ".join(f"{t:.4g}" for t in found.places)
+    lost = "are missing though the clock does not say so", "all joints go further than their speed takes them"
+    again = "are written twice though the clock goes on", "time seems to stop or to go back"
+    for code, count, (what, sign) in (("lost samples", found.lost, lost), ("repeated samples", found.again, again)):
+        if count:
+            more = " and later" if count > len(found.places) else ""
+            message = f"{count} samples {what}, at t = {at} s{more}: there {sign}"
+            yield Finding("warning", code, message, serious=count > max(LOST_SAMPLES * found.samples, 2))
     for what, each in (("position", found.frozen), ("torque", found.frozen_tau)):
         for name, held in zip(names, each):
             if held:
@@ -135,7 +129,7 @@ def unbroken(names: Sequence[str], found: Continuity) -> Iterator[Finding]:
 
 
 def units(names: Sequence[str], summary: LogSummary, robot: Robot | None) -> Iterator[Finding]:
-    """Degrees for radians, milliseconds for seconds: what a reader finds in a file, and nobody in arrays."""
+    """Check for degrees instead of radians and milliseconds instead of seconds, as in arrays that no reader has converted."""
     steps = summary.steps
     if steps is not None and not POSSIBLE_RATES[0] <= steps.rate <= POSSIBLE_RATES[1]:
         many, unit = ("few", "milliseconds") if steps.rate < POSSIBLE_RATES[0] else ("many", "another unit")
@@ -147,14 +141,14 @@ def units(names: Sequence[str], summary: LogSummary, robot: Robot | None) -> Ite
     limit = np.maximum(np.abs(robot.limits.lower), np.abs(robot.limits.upper))
     far = np.where(np.isfinite(limit), np.maximum(FAR_BEYOND_LIMITS * limit, 1.0), ENDLESS_ANGLE)
     beyond = np.flatnonzero(turns & (summary.q.size > far)) if len(turns) == len(names) else []
-    if len(beyond) and 2 * len(beyond) >= turns.sum():  # one axis alone may be endless, or its limits wrong
+    if len(beyond) and 2 * len(beyond) >= turns.sum():  # a single axis may be endless, or its limits wrong
         i = int(beyond[0])
         message = f"{names[i]} goes to {summary.q.size[i]:.4g} rad, far beyond what it can: positions in degrees? (np.radians(q))"
         yield Finding("warning", "units", message, serious=True)
 
 
 def channels(names: Sequence[str], summary: LogSummary) -> Iterator[Finding]:
-    """Joints that do not move, channels that say nothing, samples held for several steps."""
+    """Check for joints that do not move, constant channels, and samples held for several steps."""
     q, tau, qd = summary.q, summary.tau, summary.qd
     rounded = []
     for i, name in enumerate(names):
@@ -183,8 +177,8 @@ def channels(names: Sequence[str], summary: LogSummary) -> Iterator[Finding]:
 
 
 def saturation(names: Sequence[str], summary: LogSummary, robot: Robot | None) -> Iterator[Finding]:
-    """Torques that rest at their largest value, or go beyond what the drives can do: only a word, what refuses a fit is
-    `check_torques.clipped`."""
+    """Check for torques that rest at their largest value, or exceed the drives' limits. These are warnings only; a fit is refused
+    by `check_torques.clipped`."""
     size = summary.tau.size
     for i, name in enumerate(names):
         if summary.stuck[i] >= STUCK_SAMPLES * summary.continuity.written[1] and summary.tau.reach[i] > 0:
@@ -200,7 +194,8 @@ def saturation(names: Sequence[str], summary: LogSummary, robot: Robot | None) -
 
 @dataclass(frozen=True)
 class Agreement:
-    """Measured velocity against that of the positions: qd = scale * dq/dt, `delay` seconds later, with a relative rest."""
+    """Measured velocity against the derivative of the positions: qd = scale * dq/dt, `delay` seconds later; `rest` is the relative
+    residual."""
 
     scale: np.ndarray
     delay: np.ndarray
@@ -209,17 +204,17 @@ class Agreement:
 
     @property
     def good(self) -> bool:
-        """Whether velocities are those of the positions within a per cent, and no later than a tenth of a step."""
+        """True if velocities are those of the positions within the tolerance, in scale, in delay and in residual."""
         return bool(np.all(self.differences < VELOCITY_AGREES))
 
     @property
     def wrong(self) -> bool:
-        """Not the velocity of these positions: another unit, another joint, or late by more than a step."""
+        """True if they are not the velocities of these positions: another unit, another joint, or far too late."""
         return bool(np.any(self.differences > VELOCITY_DIFFERS))
 
     @property
     def differences(self) -> np.ndarray:
-        """Scale beside 1, delay in steps, and rest of each joint (n, 3)."""
+        """Difference of the scale from 1, delay in steps, and residual of each joint (n, 3)."""
         return np.stack([np.abs(self.scale - 1), np.abs(self.delay) / self.step, self.rest], axis=-1)
 
     def __str__(self) -> str:
@@ -229,7 +224,7 @@ class Agreement:
 
 
 def velocity_agreement(log: Log) -> Agreement:
-    """Fits qd by the derivative of a smoothed q and its own derivative (a small delay), joint by joint. Raises InputError: a log
+    """Fit qd by the first derivative of a smoothed q and the second (for a small delay), joint by joint. Raises InputError: a log
     without velocities."""
     if log.qd is None:
         raise InputError("the log has no velocities to compare with its positions")
@@ -248,14 +243,14 @@ def velocity_agreement(log: Log) -> Agreement:
 
 
 def agreement_findings(log: Log) -> Iterator[Finding]:
-    """Velocities that are not those of the positions."""
+    """Check that velocities are the derivatives of the positions."""
     agreement = velocity_agreement(log)
     level = "warning" if agreement.wrong else "found"
     yield Finding(level, "velocity", f"qd against the derivative of q, worst joint: {agreement}")
 
 
 def within_limits(names: Sequence[str], summary: LogSummary, robot: Robot) -> Iterator[Finding]:
-    """Positions and speeds the robot cannot have."""
+    """Check positions and speeds against the robot's limits."""
     limits = robot.limits
     if len(limits.lower) != len(names):
         return
@@ -271,9 +266,9 @@ def within_limits(names: Sequence[str], summary: LogSummary, robot: Robot) -> It
 
 
 def gravity(log: Log, robot: Robot) -> Iterator[Finding]:
-    """Whether torques follow those of the robot as described, where its weight shows: order, signs, zeros and units of joints.
+    """Check torques against those of the robot as described, where its weight shows: order, signs, zeros and units of joints.
 
-    Described masses are seldom wrong by more than a factor of three; units, gears and currents are.
+    Described masses are seldom wrong by more than a factor of three; units, gears and currents differ by more.
     """
     if robot.symbols or robot.nv != log.n or robot.nq != log.n or len(log) < 2:
         return
@@ -302,10 +297,10 @@ def gravity(log: Log, robot: Robot) -> Iterator[Finding]:
 
 
 def slope_of(motion: Smoothed, described: np.ndarray, weight: np.ndarray, i: int) -> tuple[float, float]:
-    """tau = slope * described + rotor inertia * qdd + friction + offset, for joint i: the slope and its standard error.
+    """Return the slope, and its standard error, of tau = slope * described + rotor inertia * qdd + friction + offset, for joint i.
 
-    Described torques hold the noise of accelerations, which would pull the slope to zero; the weight stands for them as an
-    instrument. The error is by leaving out one block of time after the other, since neighbouring samples know each other.
+    Described torques contain the noise of accelerations, which would bias the slope to zero; so the weight is their instrument.
+    The error is by the jackknife over blocks of time, since neighbouring samples are correlated.
     """
     qd, tau = motion.qd[:, i], motion.tau[:, i]
     rest = np.column_stack([motion.qdd[:, i], qd, smooth_step(qd, FRICTION_STEP * max(np.std(qd), 1e-12)), np.ones(len(qd))])

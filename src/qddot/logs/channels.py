@@ -1,4 +1,4 @@
-"""How logs keep their arrays: channel by channel, and for good."""
+"""Storage of a log's arrays: read-only, and in Fortran order."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import numpy as np
 
 
 def kept(array: np.ndarray) -> np.ndarray:
-    """An array as logs keep them: nobody writes to it, and channels, its columns, lie in one piece each, so that to go through one
-    costs no more than its numbers."""
+    """Return an array as logs keep them: read-only, and each channel, a column, contiguous in memory, since most code goes
+    through one channel at a time."""
     array = np.asfortranarray(array)
     array.setflags(write=False)
     return array
 
 
 def is_kept(value: object) -> bool:
-    """Whether this is such an array already, or some rows of one: then it need not be copied."""
+    """Return True for such an array, or some rows of one: it need not be copied."""
     if not isinstance(value, np.ndarray) or value.dtype != float or value.flags.writeable:
         return False
     whole = value if value.base is None else value.base

@@ -1,4 +1,4 @@
-"""Dates and times of day as texts, `2024-01-31T12:00:00.5+01:00`: seconds that two of them lie apart."""
+"""Seconds from dates and times of day as texts, `2024-01-31T12:00:00.5+01:00`."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ DAY = re.compile(r"\d{4}[-/]\d{2}[-/]\d{2}|\d{1,2}\.\d{1,2}\.\d{4}")
 
 
 def is_clock(text: str) -> bool:
-    """`2024-01-31T12:00:00.5`, `31.01.2024 12:00:00,5`, `12:00:00.5`, `11:59:59 PM`, with or without an offset: `Z`, `+01:00`."""
+    """Return True for a time: `2024-01-31T12:00:00.5`, `31.01.2024 12:00:00,5`, `12:00:00.5`, `11:59:59 PM`, also with `Z` or
+    `+01:00`."""
     return STAMP.fullmatch(text) is not None
 
 
 def has_day(text: str) -> bool:
-    """Whether a time comes with its date."""
+    """Return True if a time comes with its date."""
     return (match := STAMP.fullmatch(text)) is not None and match["day"] is not None
 
 
 def is_day(text: str) -> bool:
-    """Whether a text is a date whose order is plain: `2024-01-31`, `2024/01/31`, `31.01.2024`, but not `01/31/2024`."""
+    """Return True for a date in an unambiguous order: `2024-01-31`, `2024/01/31`, `31.01.2024`, but not `01/31/2024`."""
     return DAY.fullmatch(text) is not None
 
 
 @dataclass(frozen=True)
 class Clock:
-    """The clock of a file: seconds are counted from midnight of the first row's day where that was written, so that a double holds
-    them to a nanosecond."""
+    """The clock of a file: it counts seconds from local midnight of the first row's day, so that a double holds nanoseconds."""
 
     first: str
-    """the first row's date and time, as written"""
+    """date and time of the first row, as written"""
 
     def seconds(self, text: str) -> float:
-        """Seconds since that midnight; offsets from UTC are taken off. Raises ValueError: no date, or one with more or less than
-        the first: no time lies between `12:00` and `12:00+01:00`."""
+        """Return seconds since that midnight; different offsets from UTC are compensated. Raises ValueError: no time, or one whose
+        parts differ from the first row's: `12:00` and `12:00+01:00` cannot be compared."""
         stamp, first = matched(text), matched(self.first)
         for part, what in (("day", "a date"), ("half", "AM or PM"), ("offset", "an offset from UTC")):
             if (stamp[part] is None) != (first[part] is None):
@@ -51,13 +51,14 @@ class Clock:
 
 
 def matched(text: str) -> re.Match[str]:
+    """Return the parts of a time. Raises ValueError: the text is none."""
     if (match := STAMP.fullmatch(text)) is None:
         raise ValueError("is no date and no time")
     return match
 
 
 def hour_of(hour: int, half: str | None) -> int:
-    """Hour of the day from that of a clock with twelve of them: 0 of 12 AM, 12 of 12 PM."""
+    """Return the hour of the day, 0 to 23, from that of a 12-hour clock: 0 for 12 AM, 12 for 12 PM."""
     if half is None:
         return hour
     if not 1 <= hour <= 12:
@@ -66,7 +67,7 @@ def hour_of(hour: int, half: str | None) -> int:
 
 
 def day_of(text: str) -> int:
-    """Number of a day, counted from the first of the calendar."""
+    """Return the number of a day in the calendar. Raises ValueError: there is no such day."""
     parts = [int(part) for part in re.split(r"[-/.]", text)]
     try:
         return date(*(parts[::-1] if "." in text else parts)).toordinal()
@@ -75,7 +76,7 @@ def day_of(text: str) -> int:
 
 
 def eastward(offset: str) -> int:
-    """Seconds by which a clock is ahead of UTC: 7200 of `+02:00`."""
+    """Return the seconds by which a clock is ahead of UTC: 7200 for `+02:00`."""
     if offset == "Z":
         return 0
     digits = offset[1:].replace(":", "").ljust(4, "0")

@@ -1,4 +1,4 @@
-"""Meaning of a column's name: which quantity, of which joint, in which unit, and whether it was measured at all."""
+"""Meaning of a column's name: quantity, joint, unit, and whether it is a measurement."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ WORDS = {
     "temperature": {"temperature", "temperatures", "temp", "temps", "temperatur"},
 }
 JOINT_WORDS = {"joint", "joints", "jnt", "j", "axis", "axes", "achse", "actuator", "actuators"}
-NAMES_A_JOINT = JOINT_WORDS | {"name", "id", "index", "nr", "no", "number"}  # of a column that says of which joint a row is
+NAMES = {"name", "names"}  # of a column, or an array, of joints' names
+NAMES_A_JOINT = JOINT_WORDS | {"name", "id", "index", "nr", "no", "number"}  # of a column with the joint that a row is about
 NEUTRAL = JOINT_WORDS | UNIT_WORDS | {
     "actual", "act", "measured", "meas", "msr", "m", "ist", "feedback", "link", "motor", "mot", "read", "data", "abs", "cont", "c",
     "per", "s", "field", "state", "states", "value", "values",
@@ -28,7 +29,7 @@ REFERENCE = {
     "demand", "demanded", "ipo", "error", "err", "goal",
 }  # fmt: skip
 ELSEWHERE = {"tcp", "tool", "ee", "eef", "flange", "cart", "cartesian", "pose", "force", "wrench", "ext", "external", "gripper"}
-"""Of the tool, or of what touches it: six numbers that are no joints', or torques that are not the drives'."""
+"""Words for quantities of the tool or of its contacts: six numbers that are not per joint, or torques that are not the drives'."""
 MEASURABLE = set().union(*(words for quantity, words in WORDS.items() if quantity != "t"))
 KNOWN = MEASURABLE | WORDS["t"] | NEUTRAL | REFERENCE | ELSEWHERE
 
@@ -36,7 +37,7 @@ SEPARATORS = r"\s_./\[\](){}\-:,"
 
 
 class Word(NamedTuple):
-    """A word of a name in lower case, and where it stands."""
+    """A word of a name in lower case, and its place in the name."""
 
     text: str
     start: int
@@ -44,7 +45,7 @@ class Word(NamedTuple):
 
 
 class ColumnName(NamedTuple):
-    """`kind` is what columns of all joints share, `label` the joint's number or name, `unit` what stands in brackets."""
+    """`kind` is the part that columns of all joints share, `label` the joint's number or name, `unit` the text in brackets."""
 
     kind: str
     label: str
@@ -52,7 +53,7 @@ class ColumnName(NamedTuple):
 
 
 def words_of(name: str) -> list[Word]:
-    """Words and numbers: `act_pos_mot`, `TorqueCur1`, `actual_q` in parts; `dQ` and `mNm` are one word each."""
+    """Return the words and numbers of a name: `act_pos_mot`, `TorqueCur1` in parts; `dQ` and `mNm` are one word each."""
     found = []
     for chunk in re.finditer(r"[^\W\d_]+|\d+|[%‰°]", name):
         if chunk[0].lower() in KNOWN:
@@ -64,24 +65,19 @@ def words_of(name: str) -> list[Word]:
 
 
 def tokens(name: str) -> set[str]:
-    """The words of a name without its numbers."""
+    """Return the words of a name without its numbers."""
     return {word.text for word in words_of(name) if not word.text.isdigit()}
 
 
-def is_wanted(name: str) -> bool:
-    """Targets, references and errors: no measurements."""
-    return bool(tokens(name) & REFERENCE)
-
-
 def says_quantity(name: str) -> bool:
-    """Whether a column is called like one that a log needs."""
+    """Return True if a column's name has a word for a quantity of a log."""
     return any(tokens(name) & words for words in WORDS.values())
 
 
 def parsed_name(name: str, joint_names: Sequence[str] = ()) -> ColumnName:
-    """(`Position`, `3`) of `Position3`; (`position`, `elbow`) of `position/elbow`, `elbow/position` and `elbow_pos`.
+    """Return (`Position`, `3`) for `Position3`; (`position`, `elbow`) for `position/elbow`, `elbow/position` and `elbow_pos`.
 
-    A name that holds one of the robot's joints, `/joint_states/elbow_joint/position`, is that joint's.
+    A name that contains one of the robot's joints, `/joint_states/elbow_joint/position`, belongs to that joint.
     """
     bare, unit = without_unit(name.strip())
     found = words_of(bare)
@@ -108,7 +104,7 @@ def parsed_name(name: str, joint_names: Sequence[str] = ()) -> ColumnName:
 
 
 def without_unit(name: str) -> tuple[str, str]:
-    """`q1`, `deg` of `q1 [deg]`. Brackets that hold no unit stay: `q[1]`, `position[elbow]`."""
+    """Return `q1`, `deg` for `q1 [deg]`. Brackets that hold no unit stay: `q[1]`, `position[elbow]`."""
     for bracket in re.finditer(r"\s*[\[(]([^\[\]()]*)[\])]", name):
         if is_unit(bracket[1]):
             return (name[: bracket.start()] + name[bracket.end() :]).strip(), bracket[1]
@@ -116,7 +112,7 @@ def without_unit(name: str) -> tuple[str, str]:
 
 
 def without_path(labels: tuple[str, ...]) -> tuple[str, ...]:
-    """`elbow`, `wrist` of `joint_states/elbow`, `joint_states/wrist`."""
+    """Return labels without the path they share: `elbow`, `wrist` for `joint_states/elbow`, `joint_states/wrist`."""
     paths = [label.split("/") for label in labels]
     while len(paths) > 1 and all(len(path) > 1 and path[0] == paths[0][0] for path in paths):
         paths = [path[1:] for path in paths]
@@ -124,12 +120,12 @@ def without_path(labels: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def parent(name: str) -> str:
-    """The struct a name stands in: `rec` of `rec.time`."""
+    """Return the struct that a name belongs to: `rec` for `rec.time`."""
     return name.rpartition(".")[0]
 
 
 def joint_within(found: Sequence[Word], joint_names: Sequence[str]) -> tuple[str, int, int] | None:
-    """The longest of the joints' names that a name holds, word by word, beside a quantity; and where it stands."""
+    """Return the longest joint name that a name contains, word by word, beside a quantity; and its place."""
     best: tuple[str, int, int] | None = None
     texts = [word.text for word in found]
     most = 0
@@ -142,20 +138,20 @@ def joint_within(found: Sequence[Word], joint_names: Sequence[str]) -> tuple[str
 
 
 def spellings(joint: str) -> list[list[str]]:
-    """The words of a joint's name; without `joint` at its ends, where a name remains: `wrist_1` of `wrist_1_joint`."""
+    """Return the words of a joint's name, also without `joint` at its ends where a name remains: `wrist_1` for `wrist_1_joint`."""
     whole = [word.text for word in words_of(joint)]
     core = whole[whole[0] in JOINT_WORDS : len(whole) - (whole[-1] in JOINT_WORDS)] if whole else []
     return [whole, core] if any(word not in KNOWN and not word.isdigit() for word in core) else [whole]
 
 
 def first_run(texts: Sequence[str], wanted: Sequence[str]) -> int | None:
-    """Where some words stand in a row among others."""
+    """Return the index at which some words stand in a row among others; None if they do not."""
     n = len(wanted)
     return next((i for i in range(len(texts) - n + 1) if n and list(texts[i : i + n]) == list(wanted)), None)
 
 
 def cut(name: str, start: int, end: int) -> str:
-    """A name without a part of it, and without the separators that were around it."""
+    """Return a name without the part from `start` to `end` and the separators around it."""
     before, after = trimmed(name[:start], "right"), trimmed(name[end:], "left")
     gap = re.match(rf"[{SEPARATORS}]*", name[end:])
     between = trimmed_separator(gap[0] if gap else "") or trimmed_separator(name[len(before) : start])
@@ -163,52 +159,44 @@ def cut(name: str, start: int, end: int) -> str:
 
 
 def trimmed_separator(text: str) -> str:
-    """One character for several: `].` -> `.`."""
+    """Return the last separator that is no bracket: `.` for `].`."""
     plain = [c for c in text if c not in "[](){}"]
     return plain[-1] if plain else ""
 
 
 def trimmed(text: str, side: str = "both") -> str:
-    """Text without separators at its ends."""
+    """Return a text without separators at its ends."""
     if side != "left":
         text = re.sub(rf"[{SEPARATORS}]+$", "", text)
     return text if side == "right" else re.sub(rf"^[{SEPARATORS}]+", "", text)
 
 
 def number_of(label: str) -> int | None:
-    """3 of `3`, `Joint_3` and `A3`: a label that numbers joints and does not name them."""
-    found = words_of(label)
-    numbers = [word.text for word in found if word.text.isdigit()]
-    return (
-        int(numbers[0])
-        if len(numbers) == 1 and all(word.text.isdigit() or word.text in KNOWN or len(word.text) == 1 for word in found)
-        else None
-    )
+    """Return 3 for `3`, `Joint_3` and `A3`; None for a label that names a joint."""
+    texts = [word.text for word in words_of(label)]
+    numbers = [text for text in texts if text.isdigit()]
+    names = [text for text in texts if not text.isdigit() and text not in KNOWN and len(text) > 1]
+    return int(numbers[0]) if len(numbers) == 1 and not names else None
 
 
 def places(labels: Sequence[str], joint_names: Sequence[str]) -> list[int | None]:
-    """For each joint, where the one label stands that means it: the same name, or one that holds it or is part of it."""
+    """Return, for each joint, the index of its label: the same name, or the only one that contains it or is part of it."""
     exact = {label: i for i, label in enumerate(labels)}
-    split_labels = [[word.text for word in words_of(label)] for label in labels]
-    candidates: list[list[int]] = []
-    for joint in joint_names:
+    others = [(i, label) for i, label in enumerate(labels) if label not in joint_names and not label.isdigit()]
+    words = {i: [word.text for word in words_of(label)] for i, label in others}
+
+    def candidates_for(joint: str) -> list[int]:
+        if joint in exact:
+            return [exact[joint]]
         wanted = [word.text for word in words_of(joint)]
-        candidates.append(
-            [exact[joint]]
-            if joint in exact
-            else [
-                i
-                for i, texts in enumerate(split_labels)
-                if labels[i] not in joint_names
-                and not labels[i].isdigit()
-                and (first_run(texts, wanted) is not None or first_run(wanted, texts) is not None)
-            ]
-        )
+        return [i for i, texts in words.items() if first_run(texts, wanted) is not None or first_run(wanted, texts) is not None]
+
+    candidates = [candidates_for(joint) for joint in joint_names]
     taken = [i for found in candidates for i in found]
     return [found[0] if len(found) == 1 and taken.count(found[0]) == 1 else None for found in candidates]
 
 
 def shown(names: Iterable[str]) -> str:
-    """The first names, for a message."""
+    """Return the first names as one text, for a message."""
     listed = list(names)
     return ", ".join(listed[:12]) + (f", ... ({len(listed)} in all)" if len(listed) > 12 else "")

@@ -1,15 +1,14 @@
-"""Do the samples of a recording follow one another? Samples lost or written twice, sensors that froze, positions that jumped.
+"""Breaks in a recording: samples that are lost or written twice, sensors that froze, positions that jumped.
 
-A logger that drops rows may write a perfect clock all the same: then an arm seems to move faster for one step. Each step of all
-joints together is compared with the velocity there,
+A logger that drops rows may still write an even clock: then the arm seems to move faster for one step. Each step of all joints
+together is compared with the velocity there,
 
     r = (step / time . v) / (v . v),        each joint in units of its usual deviation,
 
-which is 1, m + 1 where m samples are missing, and 0 where a sample is written again; where one was held, the next step makes up
-for it, and the clock is right. v is the median of the steps about: measured velocities come late, by filters
-that nobody wrote down. Where an arm is fast for its rate, steps differ from that without any loss; then v is what the steps next to
-each say of it.
-"""
+which is usually 1, but m + 1 if m samples are missing and 0 if a sample is written again. After a sample that was merely held, the
+next step is longer, and nothing is missing. v is the median of the steps nearby: measured velocities are delayed by unknown
+filters. If the arm is so fast for its rate that steps differ from that median without any loss, v is interpolated from the adjacent
+steps."""
 
 from __future__ import annotations
 
@@ -49,15 +48,16 @@ class Continuity:
     """Breaks in a recording of n joints.
 
     Attributes:
-        lost: samples that are missing though the clock says otherwise.
-        again: samples that were written twice, the clock going on.
-        places: where either was, s; the first of them.
-        frozen: samples (n,) in which a position stood still while the joint moved.
-        frozen_tau: samples (n,) in which a torque did, while the arm moved.
-        resolution: unit (n,) in which positions count; 0 where they are not rounded.
-        jumps: (joint, time in s, size in rad or m) of single positions that step aside and stay there.
-        samples: looked at.
-        written: how often each position, and each torque, is written before the next comes, where all joints' come at once.
+        lost: number of samples that are missing though the clock is even.
+        again: number of samples that were written twice while the clock went on.
+        places: times of both, s; the first few.
+        frozen: number of samples (n,) in which a position stood still while the joint moved.
+        frozen_tau: number of samples (n,) in which a torque stood still while the arm moved.
+        resolution: increment (n,) to which positions are rounded; 0 if they are not.
+        jumps: (joint, time in s, size in rad or m) of positions of a single joint that jump and stay there.
+        samples: number of samples.
+        written: rows for which each position, and each torque, is repeated until the next one, if those of all joints change at
+        once.
     """
 
     lost: int
@@ -72,6 +72,7 @@ class Continuity:
 
     @staticmethod
     def of(log: Log) -> Continuity:
+        """Return the breaks in all segments of a log that are long enough."""
         nothing = np.zeros(log.n, int)
         found = Continuity(0, 0, (), nothing, nothing, np.zeros(log.n), (), 0)
         for s in log.segments:
@@ -94,27 +95,27 @@ class Continuity:
 
 
 def in_segment(t: np.ndarray, q: np.ndarray, tau: np.ndarray) -> Continuity:
-    """One stretch of samples without a pause; of positions that come at a lower rate, those that are new."""
+    """Return the breaks in samples without a pause; if positions come at a lower rate, in the new ones only."""
     new, tau_new = fresh(q), fresh(tau)
     written = (1 if new is None else new.every, 1 if tau_new is None else tau_new.every)
     at = new.at if new is not None and len(new.at) > 4 * VELOCITY_STEPS else slice(None)
-    found = of_new(t[at], q[at], tau[at])
-    if tau_new is not None:  # torques that stand still until the next one comes are not frozen
+    found = in_new_samples(t[at], q[at], tau[at])
+    if tau_new is not None:  # torques that repeat until the next one comes are not frozen
         found = replace(found, frozen_tau=np.zeros(q.shape[1], int))
     return replace(found, written=written)
 
 
 class Fresh(NamedTuple):
-    """Samples at which new values come, so many rows apart."""
+    """Indices `at` of samples with new values, and the number of rows between them."""
 
     every: int
     at: np.ndarray
 
 
 def fresh(x: np.ndarray) -> Fresh | None:
-    """Where new values (N, n) come, if those of all joints come at once and always as many rows apart; None if at each row, or at
-    any row: of a rounded signal one joint or another changes."""
-    if any(np.mean(column[1:] != column[:-1]) > HALF_SAMPLE + CLOCK_STEPS for column in x.T):  # the first one, of most signals
+    """Return where a signal (N, n) has new values, if those of all joints come at once and always as many rows apart. None if they
+    come at each row, or irregularly, as the values of a rounded signal."""
+    if any(np.mean(column[1:] != column[:-1]) > HALF_SAMPLE + CLOCK_STEPS for column in x.T):  # mostly decided by the first one
         return None
     changes = np.any(x[1:] != x[:-1], axis=1)
     if changes.mean() > HALF_SAMPLE + CLOCK_STEPS:
@@ -127,16 +128,16 @@ def fresh(x: np.ndarray) -> Fresh | None:
     return Fresh(every, at) if every > 1 and np.mean(apart % every == 0) > 1 - CLOCK_STEPS else None
 
 
-def of_new(t: np.ndarray, q: np.ndarray, tau: np.ndarray) -> Continuity:
-    """Breaks in samples that are all new."""
+def in_new_samples(t: np.ndarray, q: np.ndarray, tau: np.ndarray) -> Continuity:
+    """Return the breaks in samples that are all new."""
     told = without_a_break(t, q)
-    if told is not None:  # no step is late, stuck or aside
+    if told is not None:  # no step is long, stuck or a jump
         nothing = np.zeros(q.shape[1], int)
         return Continuity(0, 0, (), nothing, still_torques(tau, told), resolutions(q), (), len(t))
     step = np.diff(q, axis=0) / np.diff(t)[:, None]
     near = by_neighbours(step)
     usual = usual_deviation(step - near)
-    v = np.stack([median_filter(x, size=VELOCITY_STEPS, mode="nearest") for x in step.T]).T  # a third of the time of all at once
+    v = np.stack([median_filter(x, size=VELOCITY_STEPS, mode="nearest") for x in step.T]).T  # three times as fast as all at once
     deviation = scatter(step - v)
     told, r, late, lost_ones = lengths(step, v, deviation)
     if not lost_ones:
@@ -149,7 +150,7 @@ def of_new(t: np.ndarray, q: np.ndarray, tau: np.ndarray) -> Continuity:
     beside = (step - np.where(late, r, 1.0)[:, None] * v) * np.diff(t)[:, None]
     size = np.abs(beside)
     aside = (size > 2 * SURE_STEP * deviation * np.median(np.diff(t))) & ~thawed & ~late[:, None] & stays(beside)
-    aside[1:-1] &= size[1:-1] > STANDS_ALONE * np.maximum(size[:-2], size[2:])  # where an arm is fast, neighbours go aside, too
+    aside[1:-1] &= size[1:-1] > STANDS_ALONE * np.maximum(size[:-2], size[2:])  # in fast motion, neighbours deviate as well
     far, together = aside & (size > JUMP), np.sum(aside, axis=1) > 1
     if far.any():
         far &= ~in_play(v, deviation, size)
@@ -163,8 +164,8 @@ def of_new(t: np.ndarray, q: np.ndarray, tau: np.ndarray) -> Continuity:
 
 
 def in_play(v: np.ndarray, deviation: np.ndarray, size: np.ndarray) -> np.ndarray:
-    """Steps (N, n) of so small a size that come where a joint turns from one direction to the other: a motor goes through the play
-    of its gear there, which is no other zero (`backlash` of a fit names it)."""
+    """Return which steps (N, n) are small and at a reversal of the joint: there a motor crosses the backlash of its gear, which is
+    no other zero (`backlash` of a fit names it)."""
     before, after = np.zeros_like(v), np.zeros_like(v)
     before[VELOCITY_STEPS:], after[:-VELOCITY_STEPS] = v[:-VELOCITY_STEPS], v[VELOCITY_STEPS:]
     turns = (before * after < 0) & (np.minimum(np.abs(before), np.abs(after)) > deviation)
@@ -172,9 +173,8 @@ def in_play(v: np.ndarray, deviation: np.ndarray, size: np.ndarray) -> np.ndarra
 
 
 def bursts(step: np.ndarray, v: np.ndarray, deviation: np.ndarray, gap: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """How many samples are missing before each step (N,), and how many were written again, where several joints go aside at once
-    (N,): on the way they were going, or back. So many that joints changed their speed meanwhile, so that steps are no multiples of
-    usual ones."""
+    """Return how many samples are missing before each step (N,), and how many were written again, where several joints jump at once
+    (N, `gap`): forward, or back. There are so many that speeds changed meanwhile and steps are no multiples of usual ones."""
     w = 1 / np.where(deviation > 0, deviation, np.inf)
     along = np.einsum("ij,ij->i", w * step, w * v) / np.maximum(squares(w * v), 1e-300)
     count = np.where(gap, np.maximum(np.round(np.abs(along)), 1), 0).astype(int)
@@ -182,8 +182,8 @@ def bursts(step: np.ndarray, v: np.ndarray, deviation: np.ndarray, gap: np.ndarr
 
 
 def without_a_break(t: np.ndarray, q: np.ndarray) -> np.ndarray | None:
-    """Where lost samples would show (N - 1,), of positions none of whose steps stands out from those next to it; None where one
-    does. Joint by joint, so that all of one stays in the cache."""
+    """Return the steps (N - 1,) at which lost samples would show, if none of the steps of q differs much from those next to it;
+    else None. Joint by joint, so that the data of one stay in the cache."""
     times = np.diff(t)
     off, told = np.zeros(len(times)), np.zeros(len(times))
     for x in q.T:
@@ -201,40 +201,40 @@ def without_a_break(t: np.ndarray, q: np.ndarray) -> np.ndarray | None:
 
 
 def usual_deviation(x: np.ndarray) -> np.ndarray:
-    """Standard deviation of each column by the median of some of its values, from zero."""
+    """Return the standard deviation from zero of each column, by the median of some of its absolute values."""
     return BY_MEDIAN * np.median(np.abs(x[:: max(1, len(x) // MEDIAN_SAMPLES)]), axis=0)
 
 
 class Lengths(NamedTuple):
-    """Steps in usual ones: where they can be told, their lengths, which are long, and whether those are samples that were lost."""
+    """Lengths of steps in usual ones."""
 
-    told: np.ndarray
-    r: np.ndarray
-    late: np.ndarray
-    lost: bool
+    told: np.ndarray  # steps long enough, beside their deviation, for their length to be known
+    r: np.ndarray  # lengths
+    late: np.ndarray  # long steps
+    lost: bool  # true if the long ones are due to lost samples
 
 
 def lengths(step: np.ndarray, v: np.ndarray, deviation: np.ndarray) -> Lengths:
-    """How long steps (N, n) are beside velocities v (N, n) from which they deviate so much, joint by joint (n,)."""
+    """Return how long steps (N, n) are beside velocities v (N, n), given their usual deviation of each joint (n,)."""
     seen = deviation > 0
     w = np.where(seen, 1 / np.where(seen, deviation, 1.0), 0.0)
     power = squares(w * v)
     told = power > (SURE_STEP / HALF_SAMPLE) ** 2
     r = np.where(told, np.einsum("ij,ij->i", w * step, w * v) / np.where(told, power, 1.0), 1.0)
     steady = minimum_filter1d(r, 2 * STEADY_STEPS + 1, mode="nearest") > HALF_SAMPLE
-    jitter = BY_MEDIAN * np.median(np.abs(r[told] - 1)) if told.any() else 0.0  # of the clock itself
+    jitter = BY_MEDIAN * np.median(np.abs(r[told] - 1)) if told.any() else 0.0  # that of the clock
     late = told & steady & (r > 1 + max(HALF_SAMPLE, SURE_STEP * jitter))
     return Lengths(told, r, late, lost_rather_than_fast(r[told & steady]))
 
 
 def squares(x: np.ndarray) -> np.ndarray:
-    """Sum of the squares of each row (N,)."""
+    """Return the sum of the squares of each row (N,)."""
     return np.einsum("ij,ij->i", x, x)
 
 
 def by_neighbours(step: np.ndarray) -> np.ndarray:
-    """Steps (N, ...) by those next to them: the median of what two before, two after and one on either side say, so that one of
-    four may be long."""
+    """Return an estimate of each step (N, ...) from its neighbours: the median of the extrapolations from two before and two after
+    and the mean of one on either side, so that one of the four may be long."""
     p = np.concatenate([step[:1], step[:1], step, step[-1:], step[-1:]])
     before, after = p[1:-3], p[3:-1]
     one_side, other_side = 2 * before, 2 * after
@@ -249,24 +249,24 @@ def by_neighbours(step: np.ndarray) -> np.ndarray:
 
 
 def lost_rather_than_fast(r: np.ndarray) -> bool:
-    """Whether long steps (N,), in usual ones, are samples that were lost: then they are about 2 or 3 usual ones, and hardly any lie
-    in between. Steps of a motion that is fast for its rate are of any length."""
+    """Return True if long steps (N,), in usual ones, are due to lost samples: nearly all are about 2 or 3. In a motion that is fast
+    for its rate they are of any length."""
     long = r[r > 1 + HALF_SAMPLE / 2]
     whole = np.abs(long - np.round(long)) < HALF_SAMPLE / 2
     return bool(whole.sum() > 2 * np.sum(~whole))
 
 
 def scatter(x: np.ndarray) -> np.ndarray:
-    """Standard deviation of each column by 85 of 100 values, since of a rounded signal more than half may be the same; at least a
-    fifth of that of all."""
+    """Return the standard deviation of each column by its 85 % quantile, since more than half of a rounded signal may be zero; at
+    least a fifth of the RMS of all values."""
     return np.maximum(
         np.quantile(np.abs(x[:: max(1, len(x) // MEDIAN_SAMPLES)]), 0.85, axis=0) / 1.44, np.sqrt(np.mean(x * x, axis=0)) / 5
     )
 
 
 def stuck(t: np.ndarray, step: np.ndarray, deviation: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """For how many samples each position (n,) stood still to the last bit and then caught up; and the steps (N - 1, n) at which it
-    did."""
+    """Return for how many samples each position (n,) stood still to the last bit and then caught up; and the steps (N - 1, n) at
+    which it caught up."""
     found, thawed = np.zeros(step.shape[1], int), np.zeros(step.shape, bool)
     resolution = unit_of(step * np.diff(t)[:, None])
     for j in range(step.shape[1]):
@@ -284,8 +284,8 @@ def stuck(t: np.ndarray, step: np.ndarray, deviation: np.ndarray) -> tuple[np.nd
 
 
 def still_torques(tau: np.ndarray, moving: np.ndarray) -> np.ndarray:
-    """For how many samples each torque (n,) stood still to the last bit, while the arm moved and other torques changed. One that
-    rests at its stop is larger than those before and after, and leaves it as it came; at rest all torques stand still."""
+    """Return for how many samples each torque (n,) was frozen: it stood still to the last bit while the arm moved and other torques
+    changed. A saturated torque is no such: it is larger than those before and after, and leaves its limit by small steps."""
     found = np.zeros(tau.shape[1], int)
     if np.all(repeats(tau) <= FROZEN_RUN):
         return found
@@ -299,24 +299,24 @@ def still_torques(tau: np.ndarray, moving: np.ndarray) -> np.ndarray:
             if end - start > FROZEN_RUN * run and end < len(steps) and alive[start:end].mean() > HALF_SAMPLE:
                 about = np.concatenate([tau[max(0, 2 * start - end) : start, j], tau[end + 1 : 2 * end - start, j]])
                 between = len(about) > 0 and about.min() < tau[start, j] < about.max()
-                thawed = abs(steps[end]) > (1 + HALF_SAMPLE) * unit[j]  # a rounded torque goes on by a unit, as it always does
+                thawed = abs(steps[end]) > (1 + HALF_SAMPLE) * unit[j]  # a rounded torque usually changes by one unit
                 found[j] += (end - start) * int(thawed and (between or abs(steps[end]) > SURE_STEP * usual[j]))
     return found
 
 
 def repeats(x: np.ndarray) -> np.ndarray:
-    """How often each channel (n,) of a signal (N, n) stays exactly as it is from sample to sample."""
+    """Count how often each channel (n,) of a signal (N, n) stays exactly as it is from sample to sample."""
     return np.array([np.count_nonzero(values[1:] == values[:-1]) for values in x.T])
 
 
 def resolutions(x: np.ndarray) -> np.ndarray:
-    """The unit (n,) in which values of a signal (N, n) count; 0 where they are not rounded."""
+    """Return the increment (n,) to which a signal (N, n) is rounded; 0 if it is not."""
     some = repeats(x) > ROUNDED_STEPS * (len(x) - 1)
     return unit_of(np.diff(x, axis=0)) if some.any() else np.zeros(len(some))
 
 
 def unit_of(step: np.ndarray) -> np.ndarray:
-    """The unit (n,) of which steps (N, n) are multiples; 0 where they are not, or where too few are none."""
+    """Return the increment (n,) to which a signal is rounded, by its steps (N, n); 0 if it is not."""
     some = np.mean(step == 0, axis=0) > ROUNDED_STEPS
     if not some.any():
         return np.zeros(len(some))
@@ -329,13 +329,13 @@ def unit_of(step: np.ndarray) -> np.ndarray:
 
 
 def runs(flags: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Where stretches of true values begin and end."""
+    """Return the starts and the ends (exclusive) of runs of true values."""
     edges = np.flatnonzero(np.diff(np.concatenate([[0], flags.astype(int), [0]])))
     return edges[::2], edges[1::2]
 
 
 def stays(beside: np.ndarray) -> np.ndarray:
-    """Which steps (N - 1, n) are neither the way to a single sample that is off nor the way back."""
+    """Return which steps (N - 1, n) neither lead to a single outlier nor back from it."""
     here, there = beside[:-1], beside[1:]
     single = (here * there < 0) & (np.abs(there) < 2 * np.abs(here)) & (np.abs(here) < 2 * np.abs(there))
     none = np.zeros((1, beside.shape[1]), bool)

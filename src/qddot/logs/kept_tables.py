@@ -1,4 +1,4 @@
-"""Tables made of files, one by one: gone through several times, parsed and converted once."""
+"""Cache for tables or logs that are read one by one: parsed and converted once, used in several passes."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ class Place(NamedTuple):
 
 
 class Kept(Generic[T]):
-    """Tables or logs as they come, which further passes take from a temporary file: doubles are read a hundred times as fast.
+    """Cached iterable: further passes read from a temporary file, a hundred times as fast as parsing text.
 
-    A pass may end early; the next one goes on reading where it ended.
+    A pass may end early; the next one continues reading the source where it ended.
     """
 
     def __init__(self, parts: Iterable[T]) -> None:
         self._parts = iter(parts)
         self._file = tempfile.SpooledTemporaryFile(KEPT_IN_MEMORY)  # noqa: SIM115
-        weakref.finalize(self, self._file.close)  # not before, for nobody knows how many passes there are
+        weakref.finalize(self, self._file.close)  # not earlier, since the number of passes is unknown
         self._places: list[Place] = []
         self._error: InputError | None = None
 
@@ -45,14 +45,14 @@ class Kept(Generic[T]):
             yield self._read(self._places[k])
 
     def for_the_last_time(self) -> Iterator[T]:
-        """Yield those that are kept, and the rest, which then is not."""
+        """Yield the cached parts, and then the rest without caching it."""
         for place in self._places:
             yield self._read(place)
         while (part := self._next()) is not None:
             yield part
 
     def _next(self) -> T | None:
-        """The next part as it is read; None where there is none. Raises InputError: the file cannot be read any further."""
+        """Return the next part of the source; None at its end. Raises InputError: the file cannot be read any further."""
         if self._error is not None:
             raise self._error
         try:
@@ -62,7 +62,7 @@ class Kept(Generic[T]):
             raise
 
     def _one_more(self) -> bool:
-        """Read another part and keep it; False where there is none. Raises InputError: the file cannot be read any further, or
+        """Read another part and cache it; return False at the end. Raises InputError: the file cannot be read any further, or
         there is no room for what was read."""
         if (part := self._next()) is None:
             return False
@@ -83,7 +83,7 @@ class Kept(Generic[T]):
         self._places.append(Place(start, len(head), [array.nbytes for array in arrays]))
 
     def _read(self, place: Place) -> T:
-        """A part that is kept."""
+        """Read a part back."""
         self._file.seek(place.start)
         head = self._file.read(place.head)
         arrays = [np.empty(size, np.uint8) for size in place.arrays]

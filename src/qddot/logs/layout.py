@@ -1,4 +1,4 @@
-"""Which columns of a file are time, positions, velocities, accelerations, torques and temperatures: by name, or as told."""
+"""Assignment of a file's columns to time, positions, velocities, accelerations, torques, temperatures: by name, or as told."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from qddot.logs.column_names import (
     NEUTRAL,
     REFERENCE,
     WORDS,
-    is_wanted,
     number_of,
     parent,
     parsed_name,
@@ -34,7 +33,7 @@ from qddot.logs.units import TIME, Unit, unit_of
 from qddot.logs.unnamed import by_position, is_unnamed
 
 Choice = str | int | Sequence[str] | Sequence[int]
-Member = tuple[str, int | None]  # a column of the table; of a matrix, which of its columns
+Member = tuple[str, int | None]  # name of a column of the table; if that is a matrix, index of the column within it
 
 
 @dataclass(frozen=True)
@@ -45,7 +44,7 @@ class Group:
     labels: tuple[str, ...]
     members: tuple[Member, ...]
     units: tuple[str, ...]
-    """what stands in the brackets of each"""
+    """the text in brackets of each column's name"""
 
     def __str__(self) -> str:
         first, last = self.members[0], self.members[-1]
@@ -55,25 +54,25 @@ class Group:
         return first[0] if first == last else f"{first[0]} ... {last[0]}"
 
     def at(self, places: Sequence[int], labels: Sequence[str] | None = None) -> Group:
-        """Some of the columns, in this order, perhaps under other labels."""
+        """Return the columns at these places, in this order, with other labels where they are given."""
         named = tuple(labels) if labels else tuple(self.labels[i] for i in places)
         return Group(self.name, named, tuple(self.members[i] for i in places), tuple(self.units[i] for i in places))
 
     @property
     def numbered(self) -> bool:
-        """Whether the file numbers joints and does not name them."""
+        """True if the labels number the joints and do not name them."""
         return all(not label or number_of(label) is not None for label in self.labels)
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Where each quantity stands; of one file, or of all blocks of it."""
+    """The columns of each quantity: those of one file, or of all its blocks."""
 
     groups: dict[str, Group]
     findings: tuple[Finding, ...]
 
     def take(self, table: Table, quantity: str) -> np.ndarray:
-        """The samples (N, k) of a quantity, column by column in memory, as everything that looks at channels wants them."""
+        """Return the samples (N, k) of a quantity in Fortran order, since most code goes through them channel by channel."""
         columns = []
         for name, at in self.groups[quantity].members:
             if name not in table.columns:
@@ -87,25 +86,24 @@ class Layout:
         return np.stack(columns, axis=1, out=found)
 
     def units(self, quantity: str) -> list[Unit | None]:
-        """Unit of each column by its name; None where it tells none."""
+        """Return the unit of each column by its name; None where the name has none."""
         group = self.groups[quantity]
         return [unit_of(quantity, group.name, bracketed) for bracketed in group.units]
 
 
 def layout_of(table: Table, columns: Mapping[str, Choice] | None, joint_names: Sequence[str] | None) -> Layout:
-    """Finds the columns of each quantity, explicitly named ones first."""
+    """Return the columns of each quantity: those the caller names, then those found by their names."""
     unknown = set(columns or {}) - set(WORDS)
     if unknown:
         raise InputError(f"columns: no quantity {min(unknown)!r}: {near_matches(min(unknown), WORDS)}")
     joints = tuple(joint_names or ())
     groups = grouped(table, joints)
-    unnamed: list[Finding] = []
+    findings: list[Finding] = []
     if not columns and is_unnamed(table):
         columns, finding = by_position(table, joints)
-        unnamed.append(finding)
+        findings.append(finding)
     found = {name: chosen(table, groups, choice, joints) for name, choice in (columns or {}).items()}
-    told_warmth = found.pop("temperature", None)
-    findings = unnamed
+    told_temperature = found.pop("temperature", None)
     for quantity in ("q", "t", "qd", "qdd", "tau", "current"):
         if quantity not in found and not (quantity == "current" and "tau" in found):
             candidate = guessed(table, groups, quantity, found.get("q"), joints, findings)
@@ -114,35 +112,35 @@ def layout_of(table: Table, columns: Mapping[str, Choice] | None, joint_names: S
     if "tau" in found:
         found.pop("current", None)
     for quantity, group in found.items():
-        if quantity != "t" and isinstance((columns or {}).get(quantity, ""), str):  # a list of columns says which they are
+        if quantity != "t" and isinstance((columns or {}).get(quantity, ""), str):  # a list of columns is explicit
             refuse_joints_twice(table, quantity, group)
         findings.append(Finding("found", "columns", f"{quantity}: {group}"))
     used = {group.name for group in found.values()}
-    wanted = [name for name in groups if name not in used and is_wanted(name) and tokens(name) & MEASURABLE]
+    wanted = [name for name in groups if name not in used and tokens(name) & REFERENCE and tokens(name) & MEASURABLE]
     if wanted:
         findings.append(Finding("found", "columns", f"wanted or computed, not measured, left out: {shown(wanted)}"))
     if "q" not in found or not {"tau", "current"} & set(found):
-        raise nothing_for(table, "q" if "q" not in found else "tau", groups)
+        raise no_columns_for(table, "q" if "q" not in found else "tau", groups)
     found = ordered(table, found, joints, set(columns or {}), findings)
-    if told_warmth is not None:
-        found |= {"temperature": warmth_as_told(table, told_warmth, found["q"])}
-    elif (warmth := guessed_warmth(groups, found["q"], joints, findings)) is not None:
-        found |= {"temperature": warmth}
+    if told_temperature is not None:
+        found["temperature"] = chosen_temperature(table, told_temperature, found["q"])
+    elif (temperature := guessed_temperature(groups, found["q"], joints, findings)) is not None:
+        found["temperature"] = temperature
     if unused := [str(group) for group in left_over(groups, found) if group.name not in wanted]:
         findings.append(Finding("found", "columns", f"not used: {shown(unused)}"))
     return Layout(found, tuple(findings))
 
 
 def refuse_joints_twice(table: Table, quantity: str, group: Group) -> None:
-    """`q1` and `q 1`, or `q01` and `q1`, are one joint's: two columns for it would be two joints.
+    """Refuse two columns for one joint, as `q1` and `q 1`, or `q01` and `q1`: they would be taken for two joints.
 
     Raises:
         InputError: two columns of a quantity are of the same joint.
     """
-    of: dict[tuple[str | int, ...], Member] = {}
+    first: dict[tuple[str | int, ...], Member] = {}
     for label, member in zip(group.labels, group.members):
         joint = tuple(int(word.text) if word.text.isdigit() else word.text for word in words_of(label))
-        if (other := of.setdefault(joint, member)) is not member:
+        if (other := first.setdefault(joint, member)) is not member:
             both = " and ".join(name if at is None else f"{name}[{at}]" for name, at in (other, member))
             raise InputError(
                 f"{table.file}: {quantity}: {both} are both of joint {label or 1} (rename one, or say which: "
@@ -151,15 +149,15 @@ def refuse_joints_twice(table: Table, quantity: str, group: Group) -> None:
 
 
 def left_over(groups: Mapping[str, Group], found: Mapping[str, Group]) -> Iterator[Group]:
-    """Columns that are of no quantity."""
+    """Yield the columns that belong to no quantity."""
     used = {member for group in found.values() for member in group.members}
     for group in groups.values():
         if at := [i for i, member in enumerate(group.members) if member not in used]:
             yield group.at(at)
 
 
-def nothing_for(table: Table, quantity: str, groups: Mapping[str, Group]) -> InputError:
-    """No columns for a quantity that a log needs: what there is instead."""
+def no_columns_for(table: Table, quantity: str, groups: Mapping[str, Group]) -> InputError:
+    """Return the error for a quantity that a log needs and that has no columns; it lists what there is instead."""
     instead = [name for name in groups if tokens(name) & WORDS[quantity]]
     among = shown(table.columns) or "no columns of numbers"
     if instead:
@@ -173,7 +171,7 @@ def nothing_for(table: Table, quantity: str, groups: Mapping[str, Group]) -> Inp
 
 
 def grouped(table: Table, joint_names: Sequence[str]) -> dict[str, Group]:
-    """Columns by what remains of their names without a joint's number or name."""
+    """Return the columns grouped by what remains of their names without the joint's number or name."""
     gathered: dict[str, list[tuple[str, Member, str]]] = {}
     templates = Counter(re.sub(r"\d+", "#", name) for name in table.columns if len(re.findall(r"\d+", name)) == 1)
     for name, column in table.columns.items():
@@ -205,7 +203,7 @@ def grouped(table: Table, joint_names: Sequence[str]) -> dict[str, Group]:
 def guessed(
     table: Table, groups: dict[str, Group], quantity: str, q: Group | None, joint_names: Sequence[str], findings: list[Finding]
 ) -> Group | None:
-    """The group whose name says the quantity and least else; best one that has the robot's joints, or as many as `q`."""
+    """Return the group whose name says the quantity and least else, preferably with the robot's joints, or as many as `q`."""
     if quantity == "t" and (pair := seconds_and_rest(table)):
         return pair
     home, rated = parent(q.name) if q else "", []
@@ -234,8 +232,8 @@ def guessed(
     return rated[0][2]
 
 
-def guessed_warmth(groups: dict[str, Group], q: Group, joint_names: Sequence[str], findings: list[Finding]) -> Group | None:
-    """Temperatures: a column for each joint, or one for all. A log needs none: whatever else there is stays out, and is named."""
+def guessed_temperature(groups: dict[str, Group], q: Group, joint_names: Sequence[str], findings: list[Finding]) -> Group | None:
+    """Return the columns of temperature: one for each joint, or one for all. Others are left out and reported: a log needs none."""
     named = [g for name, g in groups.items() if tokens(name) & WORDS["temperature"] and not tokens(name) & (REFERENCE | ELSEWHERE)]
     each, n = [], len(q.members)
     for group in named:
@@ -254,8 +252,8 @@ def guessed_warmth(groups: dict[str, Group], q: Group, joint_names: Sequence[str
     return None
 
 
-def warmth_as_told(table: Table, group: Group, q: Group) -> Group:
-    """The temperatures that the caller named: one of each joint, in the order of q, or one of all."""
+def chosen_temperature(table: Table, group: Group, q: Group) -> Group:
+    """Return the temperatures that the caller named: one for each joint, in the order of q, or one for all."""
     n = len(q.members)
     if len(group.members) not in (1, n):
         raise InputError(
@@ -265,17 +263,15 @@ def warmth_as_told(table: Table, group: Group, q: Group) -> Group:
 
 
 def misfit(group: Group, quantity: str, q: Group | None, joint_names: Sequence[str]) -> int:
-    """0 if a group has a column for every joint of the robot by name, 1 if as many columns as joints, 2 otherwise."""
-    if quantity == "t":
-        return 0
-    if joint_names and None not in places(group.labels, joint_names):
+    """Return 0 if a group has a column for every joint of the robot by name, 1 if as many columns as joints, 2 otherwise."""
+    if quantity == "t" or (joint_names and None not in places(group.labels, joint_names)):
         return 0
     joints = len(joint_names) or (len(q.members) if q else len(group.members))
     return 1 if len(group.members) == joints else 2
 
 
 def seconds_and_rest(table: Table) -> Group | None:
-    """Time in two columns, `stamp.sec` and `stamp.nanosec`."""
+    """Return time in two columns, `stamp.sec` and `stamp.nanosec`; None if there are no such columns."""
     names = {name: tokens(name) for name, column in table.columns.items() if column.ndim == 1}
     for whole in (name for name, words in names.items() if words & {"sec", "secs", "s"}):
         for rest in (name for name, words in names.items() if words & {"nanosec", "nanosecs", "nsec", "nsecs"}):
@@ -285,7 +281,7 @@ def seconds_and_rest(table: Table) -> Group | None:
 
 
 def named_as_joints(groups: dict[str, Group], joint_names: Sequence[str], findings: list[Finding]) -> Group | None:
-    """Columns that are called joints or axes and nothing else: `J1 ... J6`, `AXIS_ACT_1 ...`."""
+    """Return columns that are called joints or axes and nothing else: `J1 ... J6`, `AXIS_ACT_1 ...`."""
     for name, group in groups.items():
         words = tokens(name)
         if words & JOINT_WORDS and words <= NEUTRAL | {"a"} and len(group.members) == (len(joint_names) or len(group.members)):
@@ -295,7 +291,7 @@ def named_as_joints(groups: dict[str, Group], joint_names: Sequence[str], findin
 
 
 def chosen(table: Table, groups: dict[str, Group], choice: Choice, joint_names: Sequence[str]) -> Group:
-    """The columns the caller named: a group, a column, numbers from 0, or a sequence of them."""
+    """Return the columns the caller named: a group, a column, numbers from 0, or a sequence of them."""
     numbered: list[Member] = []
     for name, column in table.columns.items():
         numbered += [(name, None)] if column.ndim == 1 else [(name, k) for k in range(column.shape[1])]
@@ -327,13 +323,13 @@ def chosen(table: Table, groups: dict[str, Group], choice: Choice, joint_names: 
 def ordered(
     table: Table, found: dict[str, Group], joint_names: Sequence[str], told: set[str], findings: list[Finding]
 ) -> dict[str, Group]:
-    """The columns in the order of the robot's joints, as far as the file names joints; as many for every quantity."""
+    """Return the columns in the order of the robot's joints, as far as the file names joints; as many for every quantity."""
     per_joint = {name: group for name, group in found.items() if name != "t"}
     for name, group in per_joint.items():
         if joint_names:
-            per_joint[name] = of_the_robot(table, name, group, joint_names, name in told, findings)
+            per_joint[name] = in_robot_order(table, name, group, joint_names, name in told, findings)
         elif name != "q" and name not in told:
-            per_joint[name] = as_positions(table, name, group, per_joint["q"])
+            per_joint[name] = in_order_of_positions(table, name, group, per_joint["q"])
     counts = {name: len(group.members) for name, group in per_joint.items()}
     if len(set(counts.values())) > 1:
         several = ", ".join(f"{n} of {name} ({per_joint[name]})" for name, n in counts.items())
@@ -348,10 +344,10 @@ def ordered(
     return found | per_joint
 
 
-def of_the_robot(
+def in_robot_order(
     table: Table, quantity: str, group: Group, joint_names: Sequence[str], told: bool, findings: list[Finding]
 ) -> Group:
-    """A group in the order of the robot's joints, by name; by number, or as it comes, where it has no names."""
+    """Return a group in the order of the robot's joints by name; without names, by number or as it comes."""
     at = places(group.labels, joint_names)
     known = [i for i in at if i is not None]
     if len(known) == len(at):
@@ -385,8 +381,8 @@ def of_the_robot(
     return group
 
 
-def as_positions(table: Table, quantity: str, group: Group, q: Group) -> Group:
-    """Columns named by joints, in the order of the positions'."""
+def in_order_of_positions(table: Table, quantity: str, group: Group, q: Group) -> Group:
+    """Return columns that name joints in the order of the positions."""
     at = places(group.labels, q.labels)
     if None in at:
         if group.numbered or q.numbered:

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain, pairwise
+from itertools import accumulate, chain, pairwise
 from os import PathLike
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Unpack
@@ -44,12 +44,12 @@ class Log:
         q: joint positions (N, n), rad or m.
         tau: joint torques (N, n), N m or N.
         qd, qdd: measured velocities and accelerations (N, n), where the file has them.
-        joint_names: one a column.
+        joint_names: one per column.
         segments: stretches recorded without a pause, by default as the times say; nothing is filtered or differentiated across
             their ends.
-        findings: what reading the file brought up.
-        recordings: of which recording each segment is, by the name of its file; empty: all are of one.
-        temperature: of each joint (N, n), degrees C, where the file has it.
+        findings: notes and warnings from reading the file.
+        recordings: the file name of the recording that each segment comes from; empty: all come from one.
+        temperature: joint temperatures (N, n), degrees C, where the file has them.
 
     >>> t = np.linspace(0, 1, 101)
     >>> log = qddot.logs.Log(t, q=np.column_stack([np.sin(t), np.cos(t)]), tau=np.zeros((101, 2)))
@@ -85,7 +85,7 @@ class Log:
             object.__setattr__(self, "recordings", (*self.recordings, "")[:1] * len(self.segments))
 
     def _check(self) -> None:
-        """Shapes, finite numbers, increasing time."""
+        """Raise InputError: wrong shapes, numbers that are not finite, times that do not increase."""
         if self.t.ndim != 1 or self.q.ndim != 2 or len(self.q) != len(self.t) or not len(self.t):
             raise InputError(f"a log is t (N,) with q and tau (N, n); here t {self.t.shape}, q {self.q.shape}")
         if self.joint_names and len(self.joint_names) != self.n:
@@ -104,16 +104,16 @@ class Log:
             if (steps <= 0).any():
                 row = part.start + int(np.argmax(steps <= 0)) + 1
                 raise InputError(f"row {row + 1}: t not increasing: {self.t[row]:g} after {self.t[row - 1]:g}")
-            if (steps < SHORTEST_STEP).any():  # whose rate would be infinite
+            if (steps < SHORTEST_STEP).any():  # the rate would be infinite
                 raise InputError(f"t has steps of {steps.min():.3g} s: give times in seconds")
 
     @staticmethod
     def load(source: Source | Iterable[Source], robot: Robot | None = None, **options: Unpack[Options]) -> Log:
-        """Reads a recording: CSV, NPZ, MAT, HDF5, Parquet, MCAP, rosbag2.
+        """Read a recording: CSV, NPZ, MAT, HDF5, Parquet, MCAP, rosbag2.
 
         Several files are several segments of one experiment; a mapping `{"q": "positions.csv", "tau": "currents.csv"}` is one
-        recording in several files, row beside row. Column names and units are guessed where not told; `log.findings` and
-        `print(log.audit())` say how. What is decided of the first file holds for all.
+        recording in several files, row beside row. Column names and units that are not given are guessed; `log.findings` and
+        `print(log.audit())` say how. Decisions made for the first file hold for all.
 
         Args:
             source: a path, a mapping, or several of them.
@@ -145,7 +145,7 @@ class Log:
 
     @staticmethod
     def from_table(reading: Reading, table: Table) -> Log:
-        """One table in SI units, cut where the recording paused."""
+        """Return a table as a log in SI units, with a segment for each stretch without a pause."""
         arrays, findings = reading.converted(table)
         t, parts = arrays["t"], between_pauses(arrays["t"])
         for before in parts[:-1][:10]:
@@ -161,10 +161,10 @@ class Log:
         self.__dict__.update(state)
         for array in (state[name] for name in ("t", *OF_JOINTS)):
             if isinstance(array, np.ndarray):
-                array.setflags(write=False)  # which a pickle does not know
+                array.setflags(write=False)  # a pickle does not store this flag
 
     def of(self, robot: Robot) -> Log:
-        """The columns of the robot's joints in the robot's order, by name where both have names, and said.
+        """Return the robot's joints only, in the robot's order: by name where both have names. `findings` say what was done.
 
         Raises:
             InputError: joints of the robot that the log does not have.
@@ -194,12 +194,12 @@ class Log:
     # what it is -------------------------------------------------------------------------------------------------------
 
     def __len__(self) -> int:
-        """Samples."""
+        """Number of samples."""
         return len(self.t)
 
     @property
     def n(self) -> int:
-        """Joints."""
+        """Number of joints."""
         return self.q.shape[1]
 
     @cached_property
@@ -212,7 +212,7 @@ class Log:
 
     @property
     def duration(self) -> float:
-        """Recorded seconds, pauses left out."""
+        """Recorded time in seconds, pauses left out."""
         return float(sum(self.t[s][-1] - self.t[s][0] for s in self.segments))
 
     def __repr__(self) -> str:
@@ -222,7 +222,7 @@ class Log:
         return f"Log({len(self)} samples of {has}, {self.n} joints, {rate}{self.duration:.4g} s{parts})"
 
     def audit(self, robot: Robot | None = None) -> Audit:
-        """Rates, jitter, gaps, dead channels, saturation, consistency; with a robot also limits, units and gravity.
+        """Check rates, jitter, gaps, dead channels, saturation, consistency; with a robot also limits, units and gravity.
 
         >>> t = np.linspace(0, 1, 101)
         >>> log = qddot.logs.Log(t, q=np.zeros((101, 2)), tau=np.zeros((101, 2)))
@@ -239,7 +239,7 @@ class Log:
     # parts and wholes -------------------------------------------------------------------------------------------------
 
     def __getitem__(self, rows: slice) -> Log:
-        """Consecutive samples `log[a:b]`."""
+        """Return consecutive samples `log[a:b]`."""
         if not isinstance(rows, slice) or rows.step not in (None, 1):
             raise InputError("a log is cut by log[a:b], samples in sequence (resampled(rate) thins it out)")
         start, stop, _ = rows.indices(len(self))
@@ -253,14 +253,14 @@ class Log:
         return dataclasses.replace(self, **arrays, segments=tuple(parts), recordings=tuple(names))
 
     def split(self, fraction: float = 0.7) -> tuple[Log, Log]:
-        """The first part for the fit and the rest for validation; never shuffled, since neighbouring samples know each other."""
+        """Return the first part, for the fit, and the rest, for validation; never shuffled, since neighbours are correlated."""
         if not 0 < finite_number("fraction", fraction) < 1:
             raise InputError(f"split({fraction}): a fraction between 0 and 1")
         at = round(fraction * len(self))
         return self[:at], self[at:]
 
     def __add__(self, other: Log) -> Log:
-        """Both as one experiment: segments one after the other."""
+        """Return both logs as one experiment: segments one after the other."""
         return concatenated([self, other])
 
     def resampled(self, rate: float) -> Log:
@@ -269,19 +269,19 @@ class Log:
 
 
 def between_pauses(t: np.ndarray) -> tuple[slice, ...]:
-    """Stretches of times (N,) without a pause."""
+    """Return the stretches of times (N,) without a pause."""
     steps = np.diff(t)
-    if not len(steps) or steps.max() <= GAP * steps.min():  # the median takes its time
+    if not len(steps) or steps.max() <= GAP * steps.min():  # the median is slow
         return (slice(0, len(t)),)
     cuts = np.flatnonzero(steps > GAP * np.median(steps)) + 1
     return tuple(slice(a, b) for a, b in pairwise([0, *cuts.tolist(), len(t)]))
 
 
 def within_memory(tables: Iterator[Table]) -> Iterator[Table]:
-    """The parts of a recording that is to be kept as a whole.
+    """Yield the blocks of a recording that is kept in memory as a whole.
 
     Raises:
-        InputError: it is too large for that.
+        InputError: the recording is too large for that.
     """
     size = 0
     for table in tables:
@@ -308,7 +308,7 @@ class Chunks:
 
     @cached_property
     def _tables(self) -> list[Kept[Table]]:
-        """Tables of each file, kept once they are read."""
+        """The tables of each file, cached as they are read."""
         hints = Reading(self.robot, self.options).hints
         return [Kept(read(one, self.rows, hints)) for one in self.source]
 
@@ -317,7 +317,7 @@ class Chunks:
         return Kept(self._converted())
 
     def _converted(self) -> Iterator[Log]:
-        """Yield the tables in SI units. They are not kept, but for the first, by which it is known whether all are one chunk."""
+        """Yield the tables as logs in SI units. Only those are cached that tell whether the recording fits into one chunk."""
         reading = Reading(self.robot, self.options)
         short = self._is_short
         for tables in self._tables:
@@ -330,21 +330,16 @@ class Chunks:
 
     @cached_property
     def _is_short(self) -> bool:
-        """True if the whole log is no more than one chunk may hold."""
-        rows = 0
-        for table in chain.from_iterable(self._tables):
-            rows += len(table)
-            if rows > self.rows:
-                return False
-        return True
+        """True if the whole log fits into one chunk."""
+        return all(rows <= self.rows for rows in accumulate(map(len, chain.from_iterable(self._tables))))
 
     def whole(self) -> Log | None:
-        """Whole log, if it is no more than one chunk may hold; else None."""
+        """Return the whole log if it fits into one chunk, else None."""
         return of_files(Reading(self.robot, self.options), self._tables) if self._is_short else None
 
 
 def of_files(reading: Reading, files: Iterable[Iterable[Table]]) -> Log:
-    """One log of all files, each given by its tables."""
+    """Return one log of all files, each given as its tables."""
     pieces = []
     for tables in files:
         pieces.append(Log.from_table(reading, joined(list(tables))))
@@ -353,7 +348,7 @@ def of_files(reading: Reading, files: Iterable[Iterable[Table]]) -> Log:
 
 
 def listed(source: Source | Iterable[Source]) -> list[Source]:
-    """One source or several."""
+    """Return one source, or several, as a list."""
     if isinstance(source, str | bytes | PathLike | Mapping | np.ndarray) or not isinstance(source, Iterable):
         return [source]  # type: ignore[list-item]
     several = list(source)
@@ -363,7 +358,7 @@ def listed(source: Source | Iterable[Source]) -> list[Source]:
 
 
 def concatenated(logs: Sequence[Log]) -> Log:
-    """Several logs of one robot as segments of one."""
+    """Return several logs of one robot as one log, segments one after the other."""
     if not logs:
         raise InputError("no log")
     first = logs[0]
@@ -372,11 +367,8 @@ def concatenated(logs: Sequence[Log]) -> Log:
             raise InputError(f"logs of different joints: {', '.join(first.joint_names)} and {', '.join(log.joint_names)}")
     if len(logs) == 1:
         return first
-    arrays = {}
-    for name in ("t", *OF_JOINTS):
-        values = [getattr(log, name) for log in logs]
-        if all(value is not None for value in values):
-            arrays[name] = kept(np.concatenate(values))
+    values = {name: [getattr(log, name) for log in logs] for name in ("t", *OF_JOINTS)}
+    arrays = {name: kept(np.concatenate(each)) for name, each in values.items() if all(value is not None for value in each)}
     parts, start = [], 0
     for log in logs:
         parts += [slice(s.start + start, s.stop + start) for s in log.segments]
@@ -387,7 +379,7 @@ def concatenated(logs: Sequence[Log]) -> Log:
 
 
 def recording_names(logs: Sequence[Log]) -> tuple[str, ...]:
-    """The recording of each segment of several logs; those without a name are numbered, and so are namesakes."""
+    """Return the recording name of each segment of several logs; unnamed recordings and repeated names get a number."""
     found: list[str] = []
     for k, log in enumerate(logs, start=1):
         own = {name: name or f"log {k}" for name in log.recordings}

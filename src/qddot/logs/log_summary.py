@@ -1,4 +1,4 @@
-"""Summary of a recording: extremes and counts, which chunks of it have one by one and together."""
+"""Summary of a recording: extremes and counts, which are added up over its chunks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Range:
-    """Least and greatest value of each channel (n,)."""
+    """Smallest and largest value of each channel (n,)."""
 
     low: np.ndarray
     high: np.ndarray
@@ -36,27 +36,25 @@ class Range:
 
     @property
     def size(self) -> np.ndarray:
-        """The greatest absolute value."""
+        """The largest absolute value of each channel (n,)."""
         return np.maximum(self.high, -self.low)
 
 
 @dataclass(frozen=True, eq=False)
 class Steps:
-    """Times from sample to sample, each in usual steps of its own segment."""
+    """Statistics of the time steps, in units of the usual step of their segment."""
 
-    # count, squares: of the steps that are no gaps, and of what they differ from 1
-    count: int
-    squares: float
+    count: int  # steps that are no gaps
+    squares: float  # sum of the squares of their differences from 1
     farthest: float  # the largest difference from 1
-    # missing, places: samples within segments, and where
-    missing: int
-    places: int
+    missing: int  # samples lost within segments
+    places: int  # number of gaps in which they were lost
     rates: tuple[float, float]  # lowest and highest of a segment, Hz
-    seconds: float  # of the steps that are no gaps, for the mean rate
+    seconds: float  # duration of the steps that are no gaps, for the mean rate
 
     @staticmethod
     def of(log: Log) -> Steps | None:
-        """None where no segment has three samples."""
+        """Return the statistics of a log; None if no segment has three samples."""
         parts = [np.diff(log.t[s]) for s in log.segments if s.stop - s.start > 2]
         if not parts:
             return None
@@ -86,18 +84,18 @@ class Steps:
 
     @property
     def rate(self) -> float:
-        """Samples a second, pauses and lost samples left out."""
+        """Samples per second, pauses and lost samples left out."""
         return self.count / self.seconds
 
     @property
     def jitter(self) -> float:
-        """Deviation from even steps, in steps, rms."""
+        """RMS deviation from even steps, in steps."""
         return float(np.sqrt(self.squares / self.count))
 
 
 def usual_step(steps: np.ndarray) -> float:
-    """The mean step, lost samples left out."""
-    if steps.max() < (1 + HALF_SAMPLE) * steps.min():  # none is lost; the median takes its time
+    """Return the mean step, lost samples left out."""
+    if steps.max() < (1 + HALF_SAMPLE) * steps.min():  # none is lost; the median is slow
         return float(steps.mean())
     usual = np.median(steps)
     return float(steps[(steps > HALF_SAMPLE * usual) & (steps < (1 + HALF_SAMPLE) * usual)].mean())
@@ -107,17 +105,17 @@ def usual_step(steps: np.ndarray) -> float:
 class LogSummary:
     """Extremes and counts of a log, or of chunks of one, added up."""
 
-    # q, tau, qd: ranges; None for velocities that the log does not have
+    # ranges; None for velocities that the log does not have
     q: Range
     tau: Range
     qd: Range | None
-    steps: Steps | None  # of time; None where there are too few
+    steps: Steps | None  # None if there are too few samples
     samples: int
-    repeats: np.ndarray  # steps in which each torque (n,) stays exactly as it is, of `samples`
-    stuck: np.ndarray  # samples in a row (n,) for which each torque rests at its largest value
+    repeats: np.ndarray  # number of steps in which each torque (n,) stays exactly the same
+    stuck: np.ndarray  # longest run of samples (n,) in which each torque rests at its largest value
     stops: Stops  # torques that rest at an extreme value while the arm moves
     continuity: Continuity  # samples that are missing, frozen or displaced
-    findings: tuple[Finding, ...]  # what reading brought up
+    findings: tuple[Finding, ...]  # those of reading the files
 
     @staticmethod
     def of(log: Log) -> LogSummary:

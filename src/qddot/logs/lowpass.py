@@ -1,7 +1,7 @@
-"""One symmetric kernel: a low-pass without phase, its derivatives, and its use at every D-th sample.
+"""A symmetric finite kernel: a low-pass without phase, its derivatives, and its use at every D-th sample.
 
-A finite kernel sees a finite stretch of the signal. So nothing rings on from the ends of a record, what is cut off there is known
-exactly, and a record filtered in chunks is the record filtered whole.
+A finite kernel covers a finite part of the signal. So there is no ringing from the ends of a record, the lost samples there are
+known exactly, and a record filtered in chunks equals the record filtered whole.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ SECOND = np.array([-1 / 560, 8 / 315, -1 / 5, 8 / 5, -205 / 72, 8 / 5, -1 / 5, 8
 
 @dataclass(frozen=True)
 class LowPass:
-    """Half the amplitude at `cutoff` (Hz), for signals of `rate` samples a second."""
+    """A low-pass with half the amplitude at `cutoff` (Hz), for signals of `rate` samples per second."""
 
     rate: float
     cutoff: float
@@ -39,22 +39,22 @@ class LowPass:
 
     @property
     def half(self) -> int:
-        """Samples the kernel reaches to each side."""
+        """Number of samples on each side of the kernel's middle."""
         return max(4, round(KERNEL_LENGTH / 2 * self.rate / self.cutoff))
 
     @cached_property
     def smooth(self) -> np.ndarray:
-        """Taps (2 half + 1,) that keep constants and straight lines."""
+        """Taps (2 half + 1,) that preserve constants and straight lines."""
         k = np.arange(-self.half, self.half + 1)
         taps = np.sinc(2 * self.cutoff / self.rate * k) * np.kaiser(len(k), KERNEL_SHAPE)
         return taps / taps.sum()
 
     @cached_property
     def flat(self) -> np.ndarray:
-        """Taps (2 half + 1,) for positions: twice a kernel h of double the cut-off less that kernel on itself, `2 H - H^2`.
+        """Taps (2 half + 1,) for positions: `2 H - H^2` for the kernel H of twice the cut-off.
 
-        What h changes by 5e-5 this changes by the square of that. Positions stand on one side of `tau = Y pi` only: an error of
-        5e-5 in accelerations would be larger than what the noise of a quiet log leaves.
+        If H changes a signal by 5e-5, this changes it by the square of that. Positions are on one side of `tau = Y pi` only, so an
+        error of 5e-5 in accelerations would be larger than that by the noise of a quiet log.
         """
         k = np.arange(-(self.half // 2), self.half // 2 + 1)
         taps = np.sinc(4 * self.cutoff / self.rate * k) * np.kaiser(len(k), KERNEL_SHAPE)
@@ -64,26 +64,26 @@ class LowPass:
 
     @cached_property
     def slope(self) -> np.ndarray:
-        """Taps (2 half + 9,) of the first derivative of the smoothed signal, a second."""
+        """Taps (2 half + 9,) of the first derivative of the smoothed signal, per second."""
         return np.convolve(self.smooth, FIRST[::-1]) * self.rate
 
     @cached_property
     def curvature(self) -> np.ndarray:
-        """Taps (2 half + 9,) of its second derivative."""
+        """Taps (2 half + 9,) of the second derivative of the smoothed signal."""
         return np.convolve(self.smooth, SECOND) * self.rate**2
 
     @cached_property
     def flat_slope(self) -> np.ndarray:
-        """Taps (2 half + 9,) of the first derivative of positions under `flat`, a second."""
+        """Taps (2 half + 9,) of the first derivative of positions filtered by `flat`, per second."""
         return np.convolve(self.flat, FIRST[::-1]) * self.rate
 
     @cached_property
     def flat_curvature(self) -> np.ndarray:
-        """Taps (2 half + 9,) of their second derivative."""
+        """Taps (2 half + 9,) of the second derivative of positions filtered by `flat`."""
         return np.convolve(self.flat, SECOND) * self.rate**2
 
     def coarse(self, step: int) -> np.ndarray:
-        """Taps of the same kernel for every `step`-th sample, the middle one among them."""
+        """Taps of the kernel at every `step`-th sample, including the middle one."""
         taps = self.smooth[self.half % step :: step]
         return taps / taps.sum()
 

@@ -1,4 +1,4 @@
-"""Is a MAT file of version 5 what it claims to be? SciPy trusts every type, size and count in it, and reads beyond its memory."""
+"""Validation of MAT files of version 5: SciPy trusts every type, size and count in them, and may read beyond its memory."""
 
 from __future__ import annotations
 
@@ -12,25 +12,27 @@ from typing import NamedTuple
 from qddot.errors import InputError
 from qddot.files import LOG_BYTES
 
-COMPRESSED, MATRIX = 15, 14  # types of elements
+COMPRESSED, MATRIX = 15, 14  # types of elements; those of numbers, with the size of an item in bytes:
 ITEM_SIZES = {1: 1, 2: 1, 3: 2, 4: 2, 5: 4, 6: 4, 7: 4, 9: 8, 12: 8, 13: 8, 14: 1, 16: 1, 17: 2, 18: 4}
-CELL, STRUCT, OBJECT, CHAR, SPARSE, FUNCTION, OPAQUE = 1, 2, 3, 4, 5, 16, 17  # classes of matrices; those between are numbers
-COMPLEX = 0x800
-DEEPEST = 64
+CELL, STRUCT, OBJECT, CHAR, SPARSE, FUNCTION, OPAQUE = 1, 2, 3, 4, 5, 16, 17  # classes of matrices; 6 to 15 hold numbers
+COMPLEX = 0x800  # flag of a matrix
+DEEPEST = 64  # levels of nested structs and cells
 
 
 class Element(NamedTuple):
+    """One element of the file: its type, and the bytes after its tag."""
+
     type: int
     content: bytes
 
 
 def check_mat(path: Path) -> None:
-    """Measure and walk the variables of a file before SciPy reads it. Raises InputError: they unpack to more than the limit, or an
-    element is not what its tag and its matrix say."""
+    """Check the variables of a file before SciPy reads it. Raises InputError: they unpack to more than the limit, or an element
+    disagrees with its tag or its matrix."""
     total, most = path.stat().st_size, LOG_BYTES.value
     refuse_large(path.name, total)
     data = path.read_bytes()
-    if 0 in data[:4]:  # version 4, which is not packed
+    if 0 in data[:4]:  # version 4, which has no compressed elements
         return
     order, at = ">" if data[126:128] == b"MI" else "<", 128
     while at + 8 <= len(data):
@@ -48,45 +50,40 @@ def check_mat(path: Path) -> None:
 
 
 def refuse_large(file: str, size: int) -> None:
+    """Raise InputError: the size is over the limit."""
     if rule := LOG_BYTES.over("size in memory", size):
         raise InputError(f"{file}: {rule}")
 
 
-def damaged(file: str, why: str) -> InputError:
-    return InputError(f"{file}: damaged: {why} (save or copy it anew)")
-
-
 def elements(file: str, data: bytes, order: str, *, padded: bool = True) -> Iterator[Element]:
-    """A tag with type and size, then the content, in eights; short ones have all of it in eight bytes."""
+    """Yield the elements of a block: each is a tag with type and size, then its content, padded to eight bytes; short elements have
+    both in eight bytes."""
     at = 0
     while at + 8 <= len(data):
         kind, size = struct.unpack_from(f"{order}II", data, at)
         start, after = at + 8, at + 8 + size + (-size % 8 if padded else 0)
         if kind >> 16:
             kind, size, start, after = kind & 0xFFFF, kind >> 16, at + 4, at + 8
-            if size > 4:
-                raise damaged(file, f"a short element of {size} bytes")
-        if kind not in ITEM_SIZES or start + size > len(data):
-            raise damaged(file, f"an element of type {kind} and {size} bytes where {len(data) - start} are left")
+            expect(file, size <= 4, f"a short element of {size} bytes")
+        left = len(data) - start
+        expect(file, kind in ITEM_SIZES and size <= left, f"an element of type {kind} and {size} bytes where {left} are left")
         yield Element(kind, data[start : start + size])
         at = after
 
 
 def check_matrix(file: str, content: bytes, order: str, depth: int) -> None:
-    """Its parts are as many, and as long, as its class and its dimensions say."""
+    """Check that a matrix has as many parts, and as long ones, as its class and its dimensions say."""
     parts = list(elements(file, content, order))
     types = [part.type for part in parts]
-    if depth > DEEPEST or types[:1] != [6] or len(parts[0].content) != 8:
-        raise damaged(file, f"a matrix begins with elements of types {types[:3]}")
+    beginning = f"a matrix begins with elements of types {types[:3]}"
+    expect(file, depth <= DEEPEST and types[:1] == [6] and len(parts[0].content) == 8, beginning)
     (flags,) = struct.unpack_from(f"{order}I", parts[0].content)
     kind = flags & 0xFF
     if kind == OPAQUE:
         return
-    if types[:3] != [6, 5, 1] or len(parts[1].content) % 4:
-        raise damaged(file, f"a matrix begins with elements of types {types[:3]}")
+    expect(file, types[:3] == [6, 5, 1] and len(parts[1].content) % 4 == 0, beginning)
     dimensions = struct.unpack(f"{order}{len(parts[1].content) // 4}i", parts[1].content)
-    if min(dimensions, default=-1) < 0:
-        raise damaged(file, f"a matrix of shape {dimensions[:8]}")
+    expect(file, min(dimensions, default=-1) >= 0, f"a matrix of shape {dimensions[:8]}")
     count = math.prod(dimensions)
     if kind in (CELL, STRUCT, OBJECT, FUNCTION):
         check_held(file, parts[3:], kind, count, order, depth)
@@ -101,8 +98,8 @@ def check_matrix(file: str, content: bytes, order: str, depth: int) -> None:
 
 
 def check_held(file: str, parts: list[Element], kind: int, count: int, order: str, depth: int) -> None:
-    """The matrices in a cell array, or in the fields of a struct."""
-    if kind == OBJECT:  # the name of its class comes first
+    """Check the matrices in a cell array, or in the fields of a struct."""
+    if kind == OBJECT:  # its first part is the name of its class
         parts = parts[1:]
     if kind in (STRUCT, OBJECT):
         expect(file, len(parts) >= 2 and parts[0].type == 5 and len(parts[0].content) == 4, "a struct without names of fields")
@@ -118,5 +115,6 @@ def check_held(file: str, parts: list[Element], kind: int, count: int, order: st
 
 
 def expect(file: str, holds: bool, why: str) -> None:
+    """Raise InputError unless a condition holds: the file is damaged, and `why`."""
     if not holds:
-        raise damaged(file, why)
+        raise InputError(f"{file}: damaged: {why} (save or copy it anew)")

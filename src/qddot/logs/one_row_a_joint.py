@@ -1,4 +1,4 @@
-"""Tables with a row for each joint, `time,joint,position,effort`: rows of one time become one row, with a column for each joint."""
+"""Tables with a row per joint, `time,joint,position,effort`: rows of one time become one row with a column per joint."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Cells = Callable[[str], list[str]]
 
 
 class Tall(NamedTuple):
-    """Which columns of a table say the time and the joint of a row."""
+    """Columns of a table that hold the time and the joint of a row."""
 
     names: list[str]
     time: int
@@ -21,7 +21,7 @@ class Tall(NamedTuple):
 
 
 def tall(names: list[str], rows: list[list[str]]) -> Tall | None:
-    """The columns of a table that names the joint of each row; None of any other."""
+    """Return the columns of time and joint of a table with a row per joint; None for any other table."""
     words = [{word.text for word in words_of(name)} for name in names]
     joint = [i for i, found in enumerate(words) if found and found <= NAMES_A_JOINT]
     time = [i for i, found in enumerate(words) if found & WORDS["t"]]
@@ -35,7 +35,7 @@ def tall(names: list[str], rows: list[list[str]]) -> Tall | None:
 def side_by_side(
     file: str, table: Tall, first: list[list[str]], cells: Cells, lines: Iterable[str], delimiter: str
 ) -> Iterator[str]:
-    """Lines of a table with one row a time: the names, then the samples; `first` are rows at its beginning.
+    """Yield the lines of a table with one row per time: the names, then the samples; `first` are the first rows.
 
     Raises:
         InputError: times that do not come with all joints at once, or a joint that the first time does not have.

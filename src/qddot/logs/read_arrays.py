@@ -14,16 +14,15 @@ import numpy as np
 
 from qddot.errors import InputError, missing_extra
 from qddot.files import LOG_BYTES, LOG_COLUMNS, open_regular
-from qddot.logs.column_names import WORDS, tokens
+from qddot.logs.column_names import NAMES, WORDS, tokens
 from qddot.logs.mat_structure import check_mat
 from qddot.logs.table import Table, bad_row
 
-NAMES = {"name", "names"}
-OBJECT = np.empty(0, dtype=object)  # a table or a timeseries of MATLAB, whose form is its own
+OBJECT = np.empty(0, dtype=object)  # stands for a table or a timeseries of MATLAB, which cannot be read
 
 
 def read_npz(path: Path, rows: int) -> Iterator[Table]:
-    """Every array of numbers in the archive; the longest axis of each runs over the rows.
+    """Yield the rows of every array of numbers in an archive; the longest axis of each runs over the rows.
 
     Arrays are read `rows` at a time, without the whole archive in memory, where all of them are stored row by row.
     """
@@ -52,7 +51,7 @@ def read_npz(path: Path, rows: int) -> Iterator[Table]:
 
 
 def read_npy(path: Path, rows: int) -> Iterator[Table]:
-    """One array; of a matrix, columns are told by number."""
+    """Yield the rows of one array; the columns of a matrix are called by number."""
     with open_regular(path) as file:
         shape, _, dtype = header(path.name, path.stem, file)
         size = math.prod(shape) * dtype.itemsize
@@ -63,14 +62,14 @@ def read_npy(path: Path, rows: int) -> Iterator[Table]:
 
 
 def refuse_bomb(path: Path, arrays: Sequence[tuple[Sequence[int], int]]) -> None:
-    """Refuse a file that unpacks to a hundred times its size, whatever that is: also one that is read piece by piece."""
+    """Refuse large arrays (shape, bytes per element) in a file that unpacks to over a hundred times its size."""
     if sum(math.prod(shape) * item for shape, item in arrays) > 100 * path.stat().st_size:
         refuse_large(path.name, arrays)
 
 
 def refuse_large(file: str, arrays: Sequence[tuple[Sequence[int], int]]) -> None:
-    """Arrays (shape, bytes an element) that are too many or too large to be kept, before they are. Raises InputError: over one of
-    the limits."""
+    """Refuse arrays (shape, bytes per element) that are over a limit, before they are read. Raises InputError: too large, or too
+    many columns."""
     size = sum(math.prod(shape) * item for shape, item in arrays)
     columns = sum(min(shape, default=0) if len(shape) == 2 else 1 for shape, _ in arrays)
     if rule := LOG_BYTES.over("size in memory", size) or LOG_COLUMNS.over("number of columns", columns):
@@ -78,7 +77,7 @@ def refuse_large(file: str, arrays: Sequence[tuple[Sequence[int], int]]) -> None
 
 
 def header(file: str, name: str, stream: Any) -> tuple[tuple[int, ...], bool, np.dtype]:
-    """Shape, Fortran order and type of one array of an archive."""
+    """Return shape, Fortran order and type of one array of an archive."""
     version = np.lib.format.read_magic(stream)
     read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
     shape, fortran, dtype = read(stream)
@@ -90,17 +89,18 @@ def header(file: str, name: str, stream: Any) -> tuple[tuple[int, ...], bool, np
 
 
 def part(file: str, name: str, stream: Any, head: tuple[tuple[int, ...], bool, np.dtype], count: int) -> np.ndarray:
-    """The next `count` rows of an array stored row by row."""
+    """Return the next `count` rows of an array stored row by row."""
     shape, _, dtype = head
     wanted = (count, *shape[1:])
-    data = stream.read(int(np.prod(wanted)) * dtype.itemsize)
-    if len(data) != int(np.prod(wanted)) * dtype.itemsize:
+    size = math.prod(wanted) * dtype.itemsize
+    data = stream.read(size)
+    if len(data) != size:
         raise InputError(f"{file}: array {name!r} is truncated")
     return np.frombuffer(data, dtype).reshape(wanted)
 
 
 def read_mat(path: Path, rows: int) -> Iterator[Table]:
-    """Every matrix of numbers; those of a struct by their path, `rec.act_pos`. Version 7.3 is HDF5."""
+    """Yield the rows of every matrix of numbers; those of a struct are called by their path, `rec.act_pos`. Version 7.3 is HDF5."""
     from scipy.io import loadmat
 
     with path.open("rb") as file:
@@ -118,25 +118,25 @@ def read_mat(path: Path, rows: int) -> Iterator[Table]:
 
 
 def collect(file: str, name: str, value: Any, found: dict[str, np.ndarray]) -> None:
-    """Numbers and texts in nested structs and cells, one entry each."""
+    """Add the arrays of numbers and texts in nested structs and cells to `found`, by path."""
     if not isinstance(value, np.ndarray):
         return
-    if type(value).__name__ == "MatlabOpaque":  # whose name SciPy before 1.18 keeps in a field
+    if type(value).__name__ == "MatlabOpaque":  # SciPy before 1.18 keeps its name in a field
         found[value["s0"].reshape(-1)[0].decode() if "s0" in (value.dtype.names or ()) else name] = OBJECT
     elif value.dtype.names and value.size == 1:
         for key in value.dtype.names:
             collect(file, f"{name}.{key}", value.reshape(-1)[0][key], found)
-    elif value.dtype.names:  # an array of structs: one a sample, or one a recording
+    elif value.dtype.names:  # an array of structs: one per sample, or one per recording
         for key in value.dtype.names:
-            side_by_side(file, f"{name}.{key}", [one[key] for one in value.reshape(-1)], found, samples=True)
+            collect_parts(file, f"{name}.{key}", [one[key] for one in value.reshape(-1)], found, samples=True)
     elif value.dtype.kind == "O":
-        side_by_side(file, name, list(value.reshape(-1)), found)
+        collect_parts(file, name, list(value.reshape(-1)), found)
     elif value.dtype.kind in "fiuUS" and value.ndim <= 2:
         found[name] = value
 
 
-def side_by_side(file: str, name: str, parts: list[Any], found: dict[str, np.ndarray], samples: bool = False) -> None:
-    """The parts of a cell array, or of an array of structs: texts, samples one below the other, or a column each."""
+def collect_parts(file: str, name: str, parts: list[Any], found: dict[str, np.ndarray], samples: bool = False) -> None:
+    """Add the parts of a cell array, or of an array of structs, to `found` as one array: of texts, a row each, or a column each."""
     arrays = [np.asarray(part) for part in parts]
     if all(array.dtype.kind in "US" for array in arrays):
         found[name] = np.array([str(array.reshape(-1)[0]) if array.size else "" for array in arrays])
@@ -153,7 +153,7 @@ def side_by_side(file: str, name: str, parts: list[Any], found: dict[str, np.nda
 
 
 def hdf_arrays(path: Path) -> dict[str, np.ndarray]:
-    """Arrays of an HDF5 file by their path, `rec.act_pos`; of MAT 7.3 also texts and cells."""
+    """Return the arrays of an HDF5 file by their path, `rec.act_pos`; of MAT 7.3 also texts and cells."""
     try:
         import h5py
         from h5py import h5o  # pyright: ignore[reportAttributeAccessIssue]
@@ -164,7 +164,8 @@ def hdf_arrays(path: Path) -> dict[str, np.ndarray]:
     size = 0
 
     def matlab_class(item: Any) -> bytes | None:
-        """A text of fixed length; those of any length lie in a heap, in which HDF5 goes round without end where it is damaged."""
+        """Return the attribute if it is a text of fixed length: those of variable length lie in a heap, and a damaged one makes
+        HDF5 loop without end."""
         if "MATLAB_class" not in item.attrs or item.attrs.get_id("MATLAB_class").dtype.kind != "S":
             return None
         return bytes(item.attrs["MATLAB_class"])
@@ -183,7 +184,7 @@ def hdf_arrays(path: Path) -> dict[str, np.ndarray]:
         return item.asstr()[()] if h5py.check_string_dtype(item.dtype) else item[()]
 
     def visit(name: str, item: Any) -> None:
-        address = h5o.get_info(item.id).addr  # links may lead back, or to one thing on many ways
+        address = h5o.get_info(item.id).addr  # links may form cycles, or lead to one item on many paths
         if address in seen or not isinstance(item, h5py.Group | h5py.Dataset):
             return
         seen.add(address)
@@ -202,7 +203,7 @@ def hdf_arrays(path: Path) -> dict[str, np.ndarray]:
             parts = [file[reference] for reference in item[()].reshape(-1) if reference]
             if all(isinstance(part, h5py.Dataset) for part in parts):
                 samples = matlab_class(item) != b"cell"
-                side_by_side(path.name, name, [value_of(part) for part in parts], found, samples)
+                collect_parts(path.name, name, [value_of(part) for part in parts], found, samples)
         else:
             value = np.atleast_1d(np.asarray(value_of(item)))
             found[name] = value.astype(str) if value.dtype.kind == "O" else value
@@ -213,9 +214,9 @@ def hdf_arrays(path: Path) -> dict[str, np.ndarray]:
 
 
 def along_rows(file: str, arrays: dict[str, np.ndarray]) -> Table:
-    """Vectors (N,) and matrices (N, k) as long as the longest of them; the rest, settings and results, is left out.
+    """Return vectors (N,) and matrices (N, k) as long as the longest of them as a table; shorter ones (settings) are left out.
 
-    Texts called names, one a column of a matrix, are those of the joints.
+    An array of texts called names, one for each column of a matrix, names the joints.
     """
     turned: dict[str, np.ndarray] = {}
     for name, array in fields(arrays):
@@ -235,7 +236,7 @@ def along_rows(file: str, arrays: dict[str, np.ndarray]) -> Table:
 
 
 def fields(arrays: dict[str, np.ndarray]) -> Iterator[tuple[str, np.ndarray]]:
-    """Arrays of records field by field; dates in nanoseconds."""
+    """Yield arrays by name: those of records field by field, dates in nanoseconds."""
     for name, array in arrays.items():
         if array.dtype.names:
             yield from fields({f"{name}.{field}": array[field] for field in array.dtype.names})
@@ -246,20 +247,20 @@ def fields(arrays: dict[str, np.ndarray]) -> Iterator[tuple[str, np.ndarray]]:
 
 
 def joints_among(arrays: dict[str, np.ndarray], widths: set[int]) -> dict[int, str]:
-    """Number -> joint from an array of texts that is called names and has one for each column of a matrix."""
+    """Return number -> joint from an array of texts that is called names and has one for each column of a matrix."""
     texts = (array.reshape(-1) for name, array in arrays.items() if array.dtype.kind in "US" and tokens(name) & NAMES)
     return next((dict(enumerate((str(name).strip() for name in names), 1)) for names in texts if len(names) in widths), {})
 
 
 def blocks(table: Table, rows: int) -> Iterator[Table]:
-    """A table in memory, in parts."""
+    """Yield a table in blocks of at most `rows` rows."""
     for start in range(0, len(table), rows):
         columns = {name: column[start : start + rows] for name, column in table.columns.items()}
         yield replace(table, columns=columns, row=start + 1)
 
 
 def read_parquet(path: Path, rows: int) -> Iterator[Table]:
-    """Numbers, times and lists of numbers of one length, also in structs; missing values become NaN.
+    """Yield columns of numbers, times and lists of numbers of one length, also in structs; missing values become NaN.
 
     A list of names beside lists of numbers, as in a dump of joint states, names their joints.
     """
@@ -305,7 +306,7 @@ def read_parquet(path: Path, rows: int) -> Iterator[Table]:
 
 
 def of_one_length(file: str, name: str, row: int, lists: list[list[float] | None]) -> np.ndarray:
-    """Lists of numbers as a matrix, a row each."""
+    """Return lists of numbers as a matrix, a row each. Raises InputError: they differ in length."""
     width = next((len(values) for values in lists if values is not None), 0)
     wrong = next((i for i, values in enumerate(lists) if values is not None and len(values) != width), None)
     if wrong is not None:
@@ -316,7 +317,7 @@ def of_one_length(file: str, name: str, row: int, lists: list[list[float] | None
 def in_one_order(
     file: str, row: int, joints: tuple[str, ...], names: list[list[str]], columns: dict[str, np.ndarray]
 ) -> dict[str, np.ndarray]:
-    """Matrices whose rows name their joints, all in the order of `joints`."""
+    """Return the columns, each row of matrices sorted to the order of `joints`; `names` are the joints of each row."""
     wrong = next((i for i, found in enumerate(names) if found is None or set(found) != set(joints)), None)
     if wrong is not None:
         raise bad_row(file, row + wrong, f"joints {names[wrong]}, the first row has {list(joints)}", "keep the robot's rows only")
@@ -328,7 +329,7 @@ def in_one_order(
 
 
 def batches(file: Any, rows: int) -> Iterator[Any]:
-    """Batches of at most `rows` rows. A reader keeps all it has read of a file, so each gets only a few row groups of it."""
+    """Yield batches of at most `rows` rows. A reader keeps in memory what it has read, so each one gets only a few row groups."""
     sizes = [file.metadata.row_group(k).num_rows for k in range(file.metadata.num_row_groups)]
     groups: list[int] = []
     for k in range(len(sizes)):

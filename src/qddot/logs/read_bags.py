@@ -1,6 +1,6 @@
-"""Recordings of ROS 2: `sensor_msgs/msg/JointState` from rosbag2 (SQLite) and MCAP.
+"""Reader of ROS 2 recordings: `sensor_msgs/msg/JointState` from rosbag2 (SQLite) and MCAP.
 
-The message is decoded here (CDR, fifty lines; or JSON), so bags need no ROS and SQLite files no package at all.
+Messages are decoded here (CDR or JSON), so bags need no ROS, and those in SQLite no package at all.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from qddot.files import LOG_BYTES
 from qddot.logs.table import Finding, Hints, Table, bad_row
 
 ZSTD = b"\x28\xb5\x2f\xfd"
-MOST = 2**24  # bytes of a message
+MOST = 2**24  # bytes per message
 STAMP_KEYS = (("sec", "secs"), ("nanosec", "nsec", "nsecs"))  # of ROS 2, ROS 1 and bridges
 JOINT_STATE = ("sensor_msgs/msg/JointState", "sensor_msgs/JointState")
 
 
 @dataclass(frozen=True)
 class JointState:
-    """One message: stamp in nanoseconds, names, and what is known of each joint."""
+    """One message: stamp in nanoseconds, and names, positions, velocities and efforts of joints, as far as it has them."""
 
     stamp: int
     names: tuple[str, ...]
@@ -38,7 +38,7 @@ class JointState:
 
 
 class Cursor:
-    """Reads CDR: little or big endian, each item aligned to its size after the four bytes of the header."""
+    """Reader of CDR data: little or big endian, each item aligned to its size after the four bytes of the header."""
 
     def __init__(self, data: bytes) -> None:
         if len(data) < 4 or data[0] != 0 or data[1] > 1:
@@ -57,7 +57,7 @@ class Cursor:
 
     def text(self) -> str:
         (length,) = self.take("I", 4)
-        raw = b"".join(self.take("c", 1, length))
+        (raw,) = self.take("s", 1, length)
         return raw.rstrip(b"\0").decode("utf-8", "replace")
 
     def doubles(self) -> np.ndarray:
@@ -66,7 +66,7 @@ class Cursor:
 
 
 def joint_state(data: bytes) -> JointState:
-    """Decodes one message. Raises ValueError: the bytes end too early, or are not CDR."""
+    """Decode one message. Raises ValueError: the bytes end too early, or are not CDR."""
     if data.lstrip()[:1] == b"{":
         return from_json(data)
     cursor = Cursor(data)
@@ -80,8 +80,8 @@ def joint_state(data: bytes) -> JointState:
 
 
 def from_json(data: bytes) -> JointState:
-    """Decode a message of MCAP that is written as JSON; one without a stamp has the recorder's. Raises ValueError: no names, or
-    numbers that are none."""
+    """Decode a message of MCAP that is written as JSON; without a stamp, its stamp is 0. Raises ValueError: no names, or values
+    that are no numbers."""
     found = json.loads(data)
     stamp = found.get("header", {}).get("stamp", {})
     seconds, rest = (next((int(stamp[key]) for key in keys if key in stamp), 0) for keys in STAMP_KEYS)
@@ -96,22 +96,21 @@ def from_json(data: bytes) -> JointState:
 
 
 def unpacked(data: bytes) -> bytes:
-    """A message that the recorder may have packed by itself."""
+    """Return a message unpacked, if the recorder packed it. Raises ValueError: it unpacks to more than the limit."""
     if data[:4] != ZSTD:
         return data
     try:
         import zstandard
     except ImportError:
         raise missing_extra("zstandard", "logs", "reading bags of packed messages") from None
-    packed, found = zstandard.ZstdDecompressor().stream_reader(data), b""
-    found = packed.read(MOST + 1)
+    found = zstandard.ZstdDecompressor().stream_reader(data).read(MOST + 1)
     if len(found) > MOST:
         raise ValueError(f"it unpacks to more than {MOST} bytes")
     return found
 
 
 def read_bag(path: Path, rows: int, hints: Hints) -> Iterator[Table]:
-    """Blocks of at most `rows` messages of the one topic of joint states.
+    """Yield blocks of at most `rows` messages of the one topic of joint states.
 
     Messages of other joints on the same topic, a gripper's, are left out: those that lack the robot's joints or, without a robot,
     those with fewer joints than the largest of the first block.
@@ -148,9 +147,9 @@ def read_bag(path: Path, rows: int, hints: Hints) -> Iterator[Table]:
 def columns_of(
     file: str, row: int, names: tuple[str, ...], stamps: list[int], states: list[JointState], repair: bool, faults: dict[int, str]
 ) -> dict[str, np.ndarray]:
-    """Columns `position/elbow`; time in nanoseconds, stamped by the sensor, or by the recorder where the sensor's never change.
+    """Return columns `position/elbow`, ..., and the time in nanoseconds.
 
-    A message that lacks numbers is added to `faults`, and refused unless to be repaired.
+    A message that lacks numbers is added to `faults`; without `repair` it is refused.
     """
     for i, stamp in enumerate(stamps):
         if abs(stamp) >= 2**63:
@@ -176,14 +175,10 @@ def from_sqlite(path: Path, wanted: str | None) -> Iterator[tuple[int, bytes]]:
     """(recorded nanoseconds, message) of the topic of joint states."""
     with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro&immutable=1", uri=True)) as connection:
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MOST)
-        refuse_programs(path, connection)
+        refuse_computed_tables(path, connection)
         topics = [(key, str(name), kind) for key, name, kind in connection.execute("SELECT id, name, type FROM topics")]
-        topic = the_one(
-            path,
-            {name: key for key, name, kind in topics if kind in JOINT_STATE},
-            wanted,
-            [f"{name} ({kind})" for _, name, kind in topics],
-        )
+        states = {name: key for key, name, kind in topics if kind in JOINT_STATE}
+        topic = the_one(path, states, wanted, [f"{name} ({kind})" for _, name, kind in topics])
         found = connection.execute("SELECT timestamp, data FROM messages WHERE topic_id = ? ORDER BY timestamp", (topic,))
         for row, (stamp, data) in enumerate(found, 1):
             if not isinstance(stamp, int) or not isinstance(data, bytes):
@@ -191,9 +186,9 @@ def from_sqlite(path: Path, wanted: str | None) -> Iterator[tuple[int, bytes]]:
             yield stamp, data
 
 
-def refuse_programs(path: Path, connection: sqlite3.Connection) -> None:
-    """A database may compute what it shows, without end: only tables that hold their rows are read. Raises InputError: topics or
-    messages are missing, or no plain tables."""
+def refuse_computed_tables(path: Path, connection: sqlite3.Connection) -> None:
+    """Refuse views and computed columns, since a database could compute them without end. Raises InputError: topics or messages
+    are missing, or no plain tables."""
     schema = dict(connection.execute("SELECT lower(name), upper(type || ' ' || sql) FROM sqlite_schema WHERE sql IS NOT NULL"))
     for name in ("topics", "messages"):
         if name not in schema:
@@ -218,24 +213,20 @@ def from_mcap(path: Path, wanted: str | None) -> Iterator[tuple[int, bytes]]:
                 raise InputError(f"{path.name}: {rule}")
         schemas = {key: schema.name for key, schema in summary.schemas.items()}
         channels = list(summary.channels.values())
-        states = [c.topic for c in channels if is_joint_state(schemas.get(c.schema_id, ""), c.message_encoding)]
-        topic = the_one(
-            path,
-            {name: name for name in states},
-            wanted,
-            [f"{c.topic} ({schemas.get(c.schema_id) or 'no schema'}, {c.message_encoding})" for c in channels],
-        )
+        states = {c.topic: c.topic for c in channels if is_joint_state(schemas.get(c.schema_id, ""), c.message_encoding)}
+        everything = [f"{c.topic} ({schemas.get(c.schema_id) or 'no schema'}, {c.message_encoding})" for c in channels]
+        topic = the_one(path, states, wanted, everything)
         for _, _, message in reader.iter_messages(topics=[str(topic)]):
             yield message.log_time, message.data
 
 
 def is_joint_state(schema: str, encoding: str) -> bool:
-    """Whether a channel holds joint states that can be decoded; names of JSON schemas are anybody's."""
+    """Return True if a channel holds joint states that can be decoded; JSON schemas have no fixed names."""
     return (schema in JOINT_STATE and encoding == "cdr") or (schema.endswith("JointState") and encoding == "json")
 
 
 def the_one(path: Path, topics: dict[str, int] | dict[str, str], wanted: str | None, everything: list[str]) -> int | str:
-    """The topic of joint states that is wanted, or the only one."""
+    """Return the wanted topic of joint states, or the only one."""
     if wanted is not None and wanted in topics:
         return topics[wanted]
     if len(topics) == 1 and wanted is None:
@@ -248,6 +239,6 @@ def the_one(path: Path, topics: dict[str, int] | dict[str, str], wanted: str | N
 
 
 def bag_files(folder: Path) -> list[Path]:
-    """The files of a rosbag2 folder, in the order they were recorded."""
+    """Return the files of a rosbag2 folder, in the order they were recorded."""
     files = [path for path in folder.iterdir() if path.suffix in (".db3", ".mcap")]
     return sorted(files, key=lambda path: (len(path.name), path.name))  # bag_2 before bag_10

@@ -1,4 +1,4 @@
-"""CSV: parsed in blocks at NumPy's speed; where a block does not parse, its rows are read one by one to name the culprit."""
+"""CSV: blocks of lines are parsed by NumPy; if a block does not parse, its rows are read one by one to name the bad one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import numpy as np
 from qddot.errors import InputError
 from qddot.files import LOG_COLUMNS, LOG_LINE
 from qddot.logs.clock import Clock, has_day, is_clock, is_day
-from qddot.logs.column_names import WORDS, says_quantity, shown, words_of
+from qddot.logs.column_names import NAMES, WORDS, says_quantity, shown, tokens, words_of
 from qddot.logs.list_cells import without_lists
 from qddot.logs.one_row_a_joint import side_by_side, tall
 from qddot.logs.table import Finding, Table, bad_row
@@ -25,34 +25,34 @@ from qddot.logs.units import is_unit
 from qddot.thresholds import LONGEST_PREAMBLE
 
 FORMULA = ("=", "@")
-GZIP = b"\x1f\x8b"  # with which its data begin, whatever the file is called
+GZIP = b"\x1f\x8b"  # the first bytes of packed data, whatever the file is called
 COMMENT = ("#", "%", "//")
 DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+(?:[eE][+-]?\d+)?")
 
 
 @dataclass(frozen=True)
 class Dialect:
-    """How the lines of a file are to be read, and what their columns are called."""
+    """Syntax of a file's lines, and the names of their columns."""
 
     names: list[str]
     delimiter: str | None
     decimal_comma: bool
     kept: list[int]
-    """columns that hold numbers or times"""
+    """indices of columns that hold numbers or times"""
     clock: Clock | None = None
-    """that of the file, where it writes dates or times of day"""
+    """for files with dates or times of day"""
     clock_at: Sequence[int] = ()
-    """the column that holds them, or those of dates and of times"""
+    """index of the column with date and time, or indices of that with dates and that with times"""
 
     def cells(self, line: str) -> list[str]:
-        """The texts of a line, numbers with a point; a separator at its end ends the line."""
+        """Return the texts of a line, numbers with a decimal point; a separator at the end of the line begins no further cell."""
         found = cells(line, self.delimiter)
         if len(found) == len(self.names) + 1 and not found[-1]:
             found.pop()
         return [text.replace(",", ".") for text in found] if self.decimal_comma else found
 
-    def plain(self, lines: list[str]) -> list[str]:
-        """Whole lines with a point in numbers, seconds for dates, and no separator at their ends."""
+    def for_loadtxt(self, lines: list[str]) -> list[str]:
+        """Return lines as NumPy reads them: decimal points, seconds instead of dates, and no separator at their ends."""
         if self.delimiter and lines[0].rstrip("\r\n ").endswith(self.delimiter):
             lines = [line.rstrip("\r\n ").removesuffix(self.delimiter) for line in lines]
         if self.decimal_comma:
@@ -60,18 +60,18 @@ class Dialect:
         return [self.in_seconds(line, self.clock) for line in lines] if self.clock else lines
 
     def in_seconds(self, line: str, clock: Clock) -> str:
-        """A line with seconds in the place of date and time."""
+        """Return a line with seconds instead of date and time."""
         found = line.split(self.delimiter)
         found[self.clock_at[-1]] = repr(clock.seconds(self.stamp(found)))
         return (self.delimiter or " ").join(found)
 
     def stamp(self, found: list[str]) -> str:
-        """Date and time of a row, in one text."""
+        """Return the date and time of a row as one text."""
         return " ".join(found[i].strip(' "') for i in self.clock_at)
 
 
 def read_csv(path: Path, rows: int, repair: bool) -> Iterator[Table]:
-    """Blocks of at most `rows` rows. Without a header the columns are called `c0`, `c1`, ..."""
+    """Yield blocks of at most `rows` rows. Without a header the columns are called `c0`, `c1`, ..."""
     with opened(path) as file:
         every = lines_of(path.name, file)
         head = list(islice(every, LONGEST_PREAMBLE))
@@ -79,12 +79,12 @@ def read_csv(path: Path, rows: int, repair: bool) -> Iterator[Table]:
         if (plain := without_lists(head, usual_separator(head))) is not None:
             head, flattened = plain
             every = map(flattened, every)
-        head, every, found = a_row_a_time(path.name, head, every)
-        dialect, start, findings = understood(path.name, head)
+        head, every, found = one_line_per_time(path.name, head, every)
+        dialect, start, findings = read_head(path.name, head)
         findings += found
         left_out = {name: "text" for i, name in enumerate(dialect.names) if i not in (*dialect.kept, *dialect.clock_at)}
         joints = joints_named(dialect, head[start:])
-        lines, row = without_end(chain(head[start:], every)), 1
+        lines, row = without_trailing_blanks(chain(head[start:], every)), 1
         while block := list(islice(lines, rows)):
             columns, faults = parsed(path.name, dialect, block, row, repair)
             yield Table(path.name, columns, row, faults, left_out, joints, tuple(findings))
@@ -94,15 +94,15 @@ def read_csv(path: Path, rows: int, repair: bool) -> Iterator[Table]:
 
 
 def refuse_wide(file: str, head: list[str]) -> None:
-    """Raise InputError: more columns than a log has, before anything looks at them one by one."""
+    """Raise InputError: more columns than the limit. Checked first, since what follows looks at each column."""
     counts = (line.count(delimiter) + 1 if (delimiter := separator(line)) else len(line.split()) for line in head)
     if rule := LOG_COLUMNS.over("number of columns", max(counts, default=0)):
         raise InputError(f"{file}: {rule}")
 
 
-def a_row_a_time(file: str, head: list[str], every: Iterator[str]) -> tuple[list[str], Iterator[str], list[Finding]]:
-    """The lines of a file, those of all joints at a time in one; as they are unless each row is of one joint."""
-    first = next((i for i, line in enumerate(head) if line.strip() and not line.lstrip().startswith(COMMENT)), len(head))
+def one_line_per_time(file: str, head: list[str], every: Iterator[str]) -> tuple[list[str], Iterator[str], list[Finding]]:
+    """Return the first lines and all lines of a file; if each row is of one joint, with all joints of one time in one line."""
+    first = next((i for i, line in enumerate(head) if is_text(line)), len(head))
     delimiter = separator(head[first]) if first < len(head) else None
     rows = [cells(line, delimiter) for line in head[first + 1 :] if line.strip()] if delimiter else []
     table = tall(cells(head[first], delimiter), rows) if rows else None
@@ -113,8 +113,8 @@ def a_row_a_time(file: str, head: list[str], every: Iterator[str]) -> tuple[list
     return list(islice(lines, LONGEST_PREAMBLE)), lines, [Finding("found", "rows", told)]
 
 
-def without_end(lines: Iterable[str]) -> Iterator[str]:
-    """All lines but the empty ones at the end: each waits until another comes."""
+def without_trailing_blanks(lines: Iterable[str]) -> Iterator[str]:
+    """Yield all lines but the empty ones at the end: an empty line waits until another line follows."""
     empty: list[str] = []
     for line in lines:
         if line.strip():
@@ -126,7 +126,7 @@ def without_end(lines: Iterable[str]) -> Iterator[str]:
 
 
 def lines_of(file: str, text: TextIO) -> Iterator[str]:
-    """Line by line, each within the limit: a file without line ends is not a table. Raises InputError: a line over the limit."""
+    """Yield the lines of a file. Raises InputError: a line over the limit, as in a file without line ends, which is no table."""
     most = LOG_LINE.value
     for number, line in enumerate(iter(lambda: text.readline(most + 1), ""), 1):
         if len(line) > most:
@@ -135,7 +135,7 @@ def lines_of(file: str, text: TextIO) -> Iterator[str]:
 
 
 def opened(path: Path) -> TextIO:
-    """The text of a file, packed or not: UTF-8, UTF-16 where it says so, otherwise Windows' Western alphabet."""
+    """Open a text file, packed or not: UTF-8, UTF-16 if it has its mark, otherwise Windows' Western alphabet (cp1252)."""
     with path.open("rb") as file:
         packed = file.read(len(GZIP)) == GZIP
     unpacked = gzip.open if packed or path.suffix.lower() == ".gz" else open
@@ -149,17 +149,17 @@ def opened(path: Path) -> TextIO:
     return unpacked(path, "rt", encoding=encoding, errors="replace", newline=None)  # type: ignore[return-value]
 
 
-def understood(file: str, head: list[str]) -> tuple[Dialect, int, list[Finding]]:
-    """Dialect told by the first lines (names, separators, kinds of columns), and the line of the first row."""
-    text = [i for i, line in enumerate(head) if line.strip() and not line.lstrip().startswith(COMMENT)]
-    comments = [i for i, line in enumerate(head) if line.lstrip().startswith(COMMENT)]
+def read_head(file: str, head: list[str]) -> tuple[Dialect, int, list[Finding]]:
+    """Return the dialect by the first lines (names, separators, kinds of columns), and the index of the first row's line."""
+    text = [i for i, line in enumerate(head) if is_text(line)]
+    comments = [i for i, line in enumerate(head) if line.strip() and not is_text(line)]
     if not text and not comments:
         raise InputError(f"{file}: empty: a log begins with a line of column names")
     ((delimiter, _),) = Counter(separator(head[i]) for i in text or comments).most_common(1)
     first_row = next((i for i in text if is_row(cells(head[i], delimiter))), None)
     header, findings = header_line(head, text, comments, first_row, delimiter), []
     start = header + 1 if header is not None else text[0]
-    names = cells(head[header].lstrip("#%/ \t"), delimiter) if header is not None else bare_names(head, first_row, delimiter)
+    names = names_in(head[header], delimiter) if header is not None else bare_names(head, first_row, delimiter)
     while names and not names[-1]:
         names.pop()
     names = [name or f"c{i}" for i, name in enumerate(names)]
@@ -181,7 +181,8 @@ def understood(file: str, head: list[str]) -> tuple[Dialect, int, list[Finding]]
 
 
 def header_line(head: list[str], text: list[int], comments: list[int], first_row: int | None, delimiter: str | None) -> int | None:
-    """The line of the names: the first that is no comment; below a preamble the last as wide as the rows; a comment above rows."""
+    """Return the line of the names: the first that is no comment; below a preamble, the last as wide as the rows; a comment above
+    the rows; None without one."""
     if not text:
         return comments[-1]
     if first_row is None or first_row != text[0]:
@@ -195,7 +196,8 @@ def header_line(head: list[str], text: list[int], comments: list[int], first_row
 
 
 def bare_names(head: list[str], first_row: int | None, delimiter: str | None) -> list[str]:
-    """`c0`, `c1`, ...; or what `ros2 topic echo --csv` writes of joint states: stamp, frame, names and as many numbers of each."""
+    """Return `c0`, `c1`, ...; for the output of `ros2 topic echo --csv` (stamp, frame, names of joints, then their positions,
+    velocities and efforts) names that say so."""
     found = cells(head[first_row], delimiter) if first_row is not None else []
     joints = []
     for text in found[3:]:
@@ -209,37 +211,39 @@ def bare_names(head: list[str], first_row: int | None, delimiter: str | None) ->
     return [*names, *(f"{kind}/{joint}" for kind in ("position", "velocity", "effort")[:kinds] for joint in joints)]
 
 
-def names_in(comment: str, delimiter: str | None) -> list[str]:
-    """The names in a line that is a comment."""
-    return cells(comment.lstrip("#%/ \t"), delimiter)
+def is_text(line: str) -> bool:
+    """Return True if a line is neither blank nor a comment."""
+    return bool(line.strip()) and not line.lstrip().startswith(COMMENT)
+
+
+def names_in(line: str, delimiter: str | None) -> list[str]:
+    """Return the names in a header line, which may be a comment."""
+    return cells(line.lstrip("#%/ \t"), delimiter)
 
 
 def separator(line: str) -> str | None:
-    """Semicolon, tab or comma; `None` stands for white space."""
+    """Return the separator of a line: semicolon, tab or comma; None for white space."""
     return next((c for c in ";\t," if c in line), None)
 
 
 def usual_separator(head: list[str]) -> str | None:
-    """The separator of lines whose cells may hold lists: that of the names, since lists have separators of their own."""
-    named = [
-        line for line in head if line.strip() and not line.lstrip().startswith(COMMENT) and "[" not in line and "(" not in line
-    ]
-    return separator(named[0]) if named else None
+    """Return the separator of the line of names: in rows, cells may hold lists with separators of their own."""
+    return next((separator(line) for line in head if is_text(line) and "[" not in line and "(" not in line), None)
 
 
 def is_row(found: list[str]) -> bool:
-    """Whether a line begins a table of samples: mostly numbers or times, not all of it text."""
+    """Return True if the cells of a line are a sample: mostly numbers or times."""
     values = [text for text in found if text]
     return len(values) > 0 and sum(is_number(text.replace(",", ".")) or is_clock(text) for text in values) * 2 > len(values)
 
 
 def are_units(found: list[str]) -> bool:
-    """A line of units below that of names."""
+    """Return True if the cells of a line are units, as below a line of names."""
     return any(found) and all(is_unit(text.strip("[]() ")) or text in ("", "-") for text in found)
 
 
 def dialect_of(names: list[str], delimiter: str | None, body: list[str], findings: list[Finding]) -> Dialect:
-    """Dialect of a file by its first rows: delimiter, decimal comma, kinds of columns."""
+    """Return the dialect of a file by its first rows: delimiter, decimal comma, kinds of columns."""
     found = cells(next((line for line in body if line.strip()), ""), delimiter)
     decimal_comma = any(DECIMAL_COMMA.fullmatch(text) for line in body for text in cells(line, delimiter))
     first = [text.replace(",", ".") for text in found] if decimal_comma else found
@@ -260,7 +264,7 @@ def dialect_of(names: list[str], delimiter: str | None, body: list[str], finding
 
 
 def clock_columns(names: list[str], first: list[str]) -> list[int]:
-    """The column of dates and times, or that of dates and that of times; none where a file counts seconds."""
+    """Return the column of dates and times, or that of dates and that of times; none if a file counts seconds."""
     clocks = [i for i, (name, text) in enumerate(zip(names, first)) if is_clock(text) and time_like(name)]
     if not clocks:
         return []
@@ -270,36 +274,30 @@ def clock_columns(names: list[str], first: list[str]) -> list[int]:
 
 
 def time_like(name: str) -> bool:
-    """Whether a column of clock times is the time of the log."""
-    return bool({word.text for word in words_of(name)} & (WORDS["t"] | {"date", "day", "datetime", "clock"}))
-
-
-def is_name_of_joint(name: str) -> bool:
-    """`name0`, `field.name1`: texts that say which joint a number stands for."""
-    return bool({word.text for word in words_of(name)} & {"name", "names"})
+    """Return True if a column of dates or times of day may be the time of the log."""
+    return bool(tokens(name) & (WORDS["t"] | {"date", "day", "datetime", "clock"}))
 
 
 def joints_named(dialect: Dialect, body: Sequence[str]) -> dict[int, str]:
-    """Number -> joint, where columns `name0`, `name1`, ... hold names; numbers as those of the other columns."""
+    """Return number -> joint from columns `name0`, `name1`, ... of names, whose numbers are those of the other columns."""
     line = next((line for line in body if line.strip()), "")
     found = {}
-    for i, text in enumerate(dialect.cells(line)):
-        if i not in dialect.kept and i < len(dialect.names) and is_name_of_joint(dialect.names[i]):
-            numbers = [int(word.text) for word in words_of(dialect.names[i]) if word.text.isdigit()]
-            if numbers:
-                found[numbers[-1]] = text
+    for i, (name, text) in enumerate(zip(dialect.names, dialect.cells(line))):
+        numbers = [int(word.text) for word in words_of(name) if word.text.isdigit()]
+        if i not in dialect.kept and tokens(name) & NAMES and numbers:
+            found[numbers[-1]] = text
     return found
 
 
 def parsed(file: str, dialect: Dialect, lines: list[str], row: int, repair: bool) -> tuple[dict[str, np.ndarray], dict[int, str]]:
-    """A block of lines as columns, and the rows that are none."""
+    """Return a block of lines as columns, and the rows that cannot be read, with the reason."""
     names, kept = dialect.names, dialect.kept
     faults: dict[int, str] = {}
     whole = len(kept) == len(names)
     try:
         if dialect.decimal_comma and dialect.delimiter == ",":
             raise ValueError("not numbers as NumPy reads them")
-        plain = dialect.plain(lines)
+        plain = dialect.for_loadtxt(lines)
         if not whole and any(len(line.split(dialect.delimiter)) != len(names) or "=" in line or "@" in line for line in plain):
             raise ValueError("ragged, or a formula among texts")
         usecols = None if whole else kept
@@ -322,7 +320,7 @@ def parsed(file: str, dialect: Dialect, lines: list[str], row: int, repair: bool
 
 
 def numbers_of(file: str, row: int, dialect: Dialect, found: list[str]) -> list[float]:
-    """The numbers of one row, or why they are none."""
+    """Return the numbers of one row. Raises InputError: the row is no sample, and why."""
     names = dialect.names
     if len(found) != len(names):
         fix = "a truncated line? repair=True leaves such rows out" if len(found) < len(names) else "text with separators in it?"
@@ -345,7 +343,7 @@ def numbers_of(file: str, row: int, dialect: Dialect, found: list[str]) -> list[
 
 
 def written_apart(dialect: Dialect, lines: list[str]) -> tuple[str, str] | None:
-    """Which columns are filled in some rows and which in the others, and what to do; None where no row is filled in part."""
+    """Return the fault and the fix of a file whose rows fill different columns in turn; None for other files."""
     filled = {tuple(bool(x) for x in found) for line in lines if len(found := dialect.cells(line)) == len(dialect.names)}
     some = [[dialect.names[i] for i in dialect.kept if row[i] and i not in dialect.clock_at] for row in filled]
     if len(some) < 2 or any(all(row[i] for i in dialect.kept) for row in filled):
@@ -356,7 +354,7 @@ def written_apart(dialect: Dialect, lines: list[str]) -> tuple[str, str] | None:
 
 
 def hint(text: str) -> str:
-    """Advice on a text that stands where a number belongs."""
+    """Return advice on a text that stands where a number belongs."""
     if DECIMAL_COMMA.fullmatch(text):
         return "a comma for a point? write points, or commas in every row"
     if re.search(r"\d[-./:]\d+[-./:]\d", text):
@@ -365,14 +363,14 @@ def hint(text: str) -> str:
 
 
 def cells(line: str, delimiter: str | None) -> list[str]:
-    """The texts between delimiters; `None` stands for white space."""
+    """Return the texts between delimiters; None stands for white space."""
     if delimiter is None:
         return line.split()
     return [cell.strip() for cell in next(csv.reader([line.rstrip("\r\n")], delimiter=delimiter), [])]
 
 
 def is_number(text: str) -> bool:
-    """Whether a text is a number as NumPy reads it: no underscores, no hexadecimal."""
+    """Return True if a text is a number as NumPy reads it: no underscores, no hexadecimal."""
     try:
         float(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""From a path to tables: which reader, and several files of which each holds one quantity."""
+"""Tables from paths: choice of the reader by suffix, and recordings in several files, one for each quantity."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ TEXT = (".csv", ".txt", ".tsv", ".dat", ".log")
 SUFFIXES = (*TEXT, ".csv.gz", ".npz", ".npy", ".mat", ".h5", ".hdf5", ".parquet", ".db3", ".mcap")
 NOTHING = Hints()
 TO_ONE_CLOCK = "bring all to the times of one, as docs/logs.md does with np.interp"
-MAGIC = (b"PAR1", b"\x89MCAP", b"\x89HDF", b"SQLite format 3", b"MATLAB", b"\x93NUMPY", b"PK")  # with which formats of arrays begin
+MAGIC = (b"PAR1", b"\x89MCAP", b"\x89HDF", b"SQLite format 3", b"MATLAB", b"\x93NUMPY", b"PK")  # first bytes of binary formats
 
 Source = str | PathLike[str] | Mapping[str, str | PathLike[str]]
 
 
 def read(source: Source, rows: int = ROWS_AT_ONCE, hints: Hints = NOTHING) -> Iterator[Table]:
-    """The rows of one recording in blocks of at most `rows`.
+    """Yield the rows of one recording in blocks of at most `rows`.
 
-    A mapping `{"q": "positions.csv", "tau": "currents.csv"}` is one recording kept in several files, row beside row; of each file
-    every column but the time is that quantity.
+    A mapping `{"q": "positions.csv", "tau": "currents.csv"}` is one recording in several files, row beside row; all columns of a
+    file but the time are that quantity.
 
     Raises:
-        InputError: the file cannot be read, or holds no rows.
+        InputError: the file cannot be read, or has no rows.
     """
     if isinstance(source, Mapping):
         blocks = beside({name: read(path, rows, hints) for name, path in source.items()})
@@ -52,7 +52,7 @@ def read(source: Source, rows: int = ROWS_AT_ONCE, hints: Hints = NOTHING) -> It
 
 
 def read_file(path: Path, rows: int, hints: Hints) -> Iterator[Table]:
-    """The rows of one file, or of one folder of a bag."""
+    """Yield the rows of one file, or of the folder of a bag."""
     try:
         os.stat(path)
     except (OSError, ValueError) as error:
@@ -72,7 +72,7 @@ def read_file(path: Path, rows: int, hints: Hints) -> Iterator[Table]:
         match Path(path.stem).suffix.lower() if packed else path.suffix.lower():
             case suffix if suffix in TEXT:
                 yield from read_csv(path, rows, hints.repair)
-            # formats of text stand above this line: they may be packed
+            # cases of text formats, which may be packed, come before this one
             case suffix if packed:
                 raise InputError(f"{path.name}: packed by gzip; only text is read so: unpack it (gunzip {path.name})")
             case suffix if suffix in SUFFIXES and is_text(path):
@@ -94,7 +94,7 @@ def read_file(path: Path, rows: int, hints: Hints) -> Iterator[Table]:
 
 
 def is_text(path: Path) -> bool:
-    """Whether a file begins with letters only: every format of arrays has other bytes there."""
+    """Return True if a file begins with printable characters only: all binary formats have other bytes there."""
     with path.open("rb") as file:
         start = file.read(500)
     return len(start) > 0 and not start.startswith(MAGIC) and all(byte >= 32 or byte in b"\t\r\n" for byte in start)
@@ -102,7 +102,7 @@ def is_text(path: Path) -> bool:
 
 @contextmanager
 def readable(path: Path) -> Iterator[None]:
-    """Whatever a library trips over in a damaged file is said of the file."""
+    """Raise errors of libraries, as in damaged files, again as InputError about the file."""
     try:
         yield
     except NotAFileError as error:
@@ -117,7 +117,7 @@ def readable(path: Path) -> Iterator[None]:
 
 
 def beside(streams: dict[str, Iterator[Table]]) -> Iterator[Table]:
-    """Blocks of several files as columns of one."""
+    """Yield the blocks of several files side by side, as columns of one table."""
     while True:
         tables = {name: table for name, stream in streams.items() if (table := next(stream, None)) is not None}
         if not tables:
@@ -142,6 +142,6 @@ def beside(streams: dict[str, Iterator[Table]]) -> Iterator[Table]:
 
 
 def alike(t: np.ndarray, other: np.ndarray) -> bool:
-    """Whether two clocks agree to half a step."""
+    """Return True if two clocks agree to half a step."""
     step = np.nanmedian(np.abs(np.diff(t.astype(float)))) if len(t) > 1 else np.inf
     return bool(np.nanmax(np.abs(t - other), initial=0.0) < HALF_SAMPLE * step)

@@ -1,4 +1,4 @@
-"""Resampling: a motion at other times."""
+"""Resampling of a motion at other times."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ if TYPE_CHECKING:
 
 
 def grid(t: np.ndarray, rate: float) -> np.ndarray:
-    """Multiples of a step within a record, so that consecutive parts of it share one grid."""
+    """Return the multiples of a step within a record, so that consecutive parts of it share one grid."""
     first, last = np.ceil(t[0] * rate - UNIFORM), np.floor(t[-1] * rate + UNIFORM)
     return np.arange(first, last + 1) / rate
 
 
 def is_uniform(t: np.ndarray, rate: float) -> bool:
-    """Whether samples come evenly enough to be used as they are."""
+    """Return True if samples are evenly enough spaced to be used as they are."""
     even = t[0] + np.arange(len(t)) / rate
     return bool(np.abs(t - even).max() <= UNIFORM / rate)
 
 
 def onto(times: np.ndarray, t: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """A signal (N, k) at other times within its record, by a cubic spline; ends a thousandth of a step outside are held."""
+    """Return a signal (N, k) at other times within its record, by a cubic spline; times slightly outside get the end's value."""
     if len(t) < 4:
         raise InputError(f"a segment of {len(t)} samples is too short for a cubic spline (four at least)")
     return CubicSpline(t, x)(np.clip(times, t[0], t[-1]))
 
 
 def resampled(log: Log, rate: float) -> Log:
-    """See `Log.resampled`."""
+    """Return a log at another rate (see `Log.resampled`)."""
     rate = positive_number("rate", rate)
     if not (log.t[-1] - log.t[0]) * rate < MOST_SAMPLES:
         raise InputError(f"rate={rate:g}: {(log.t[-1] - log.t[0]) * rate:.3g} samples are over the limit of {MOST_SAMPLES:.0e}")

@@ -1,4 +1,4 @@
-"""The longest stretch of a log, low-passed just above the motion: good enough to look at, before any choice of filters."""
+"""The longest segment of a log, low-passed just above the motion: for checks before any choice of filters."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Smoothed(NamedTuple):
-    """Positions with their derivatives, torques and measured velocities (M, n), all through one filter."""
+    """Positions with their derivatives, torques and measured velocities (M, n), all by one filter."""
 
     q: np.ndarray
     qd: np.ndarray
@@ -26,8 +26,8 @@ class Smoothed(NamedTuple):
 
 
 def smoothed(log: Log, above: float = 1.0) -> Smoothed | None:
-    """Low-passed at `above` times the frequency below which the motion lies. None where the log is shorter than the filter,
-    or its positions are beyond any measure."""
+    """Return the longest segment, low-passed at `above` times the upper limit of the motion's band. None if it is shorter than the
+    filter, or its positions are too large for a measurement."""
     segment = max(log.segments, key=lambda s: s.stop - s.start)
     rate, t = log.rate, log.t[segment]
     q, tau, qd = log.q[segment], log.tau[segment], None if log.qd is None else log.qd[segment]
@@ -36,9 +36,8 @@ def smoothed(log: Log, above: float = 1.0) -> Smoothed | None:
         q, tau, qd = onto(times, t, q), onto(times, t, tau), None if qd is None else onto(times, t, qd)
     if not np.abs(q).max() < NO_MEASUREMENT:
         return None
-    low_pass = LowPass(
-        rate, min(HIGHEST_CUTOFF * rate, max(*(above * np.array(motion_band(q, rate))), FEWEST_PERIODS / (len(q) / rate)))
-    )
+    cutoff = max(above * max(motion_band(q, rate)), FEWEST_PERIODS / (len(q) / rate))
+    low_pass = LowPass(rate, min(HIGHEST_CUTOFF * rate, cutoff))
     if len(q) < 2 * low_pass.half + 19:
         return None
     smooth = low_pass.smooth

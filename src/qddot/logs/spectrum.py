@@ -1,4 +1,4 @@
-"""Up to which frequency a log holds motion, and how much noise lies beyond."""
+"""Frequency band of the motion in a log, and the noise above it."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from qddot.thresholds import CLEAR_POWER, MOTION_POWER, MOVING_SPREAD, NOISE_BAN
 
 
 class Band(NamedTuple):
-    """Frequencies of the joints that move, Hz."""
+    """Upper limits of the band of the joints that move, Hz."""
 
     edge: float
-    """below it lies nearly all power of the positions, in every joint"""
+    """frequency below which nearly all power of the positions lies, for every joint"""
     clear: float
-    """up to it positions are well above their noise, in half of the joints"""
+    """frequency up to which positions are well above their noise, for half of the joints"""
 
 
 def densities(x: np.ndarray, rate: float) -> tuple[np.ndarray, np.ndarray]:
-    """One-sided power density (M, k) of signals (N, k), per Hz, under a window without side lobes; straight lines are taken out."""
+    """Return the frequencies (M,) and one-sided power densities (M, k), per Hz, of signals (N, k) without their linear trend."""
     N, channels = x.shape
     k = np.arange(N) - (N - 1) / 2
     c = np.cos(2 * np.pi / N * np.arange(N))
@@ -37,13 +37,13 @@ def densities(x: np.ndarray, rate: float) -> tuple[np.ndarray, np.ndarray]:
 
 
 def noise_floor(f: np.ndarray, power: np.ndarray) -> np.ndarray:
-    """White noise of each channel, (k,), per Hz: the median density in the upper half of the band."""
+    """Return the density of white noise of each channel (k,), per Hz: the median density in the upper half of the band."""
     upper = f > NOISE_BAND * f[-1]
     return np.median(power[upper], axis=0) / np.log(2)  # the median of an exponential distribution is log 2 of its mean
 
 
 def last_clear(density: np.ndarray, level: float) -> int:
-    """The last bin above a level that is reached from the peak without an empty octave: harmonics count, a whistle does not."""
+    """Return the last bin above a level that is reached from the peak without an empty octave: harmonics count, a whistle not."""
     at = int(np.argmax(density))
     while len(above := np.flatnonzero(density[at + 1 : 2 * at + 2] > level)):
         at += int(above[-1]) + 1
@@ -51,7 +51,7 @@ def last_clear(density: np.ndarray, level: float) -> int:
 
 
 def motion_band(q: np.ndarray, rate: float) -> Band:
-    """Where positions (N, n) hold motion."""
+    """Return the band in which positions (N, n) hold motion."""
     f, power = densities(q, rate)
     spread = np.std(q, axis=0)
     moving = spread > MOVING_SPREAD * spread.max()

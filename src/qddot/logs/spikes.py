@@ -1,9 +1,9 @@
-"""Torques that are off for a sample or a few: taken out before a low-pass smears them over their neighbours.
+"""Removal of spikes in torques, one or a few samples long, before a low-pass smears them over their neighbours.
 
-A sample is a spike where it is far from the median of those about it, in units of what the channel usually differs from it, there
-and elsewhere. A step, as of dry friction, is none: the median steps too; nor is a turn of a torque that is fast for its rate, which
-a smooth curve through the samples about it follows. Where most spikes are exactly one value (a zero for a
-packet that was lost), every sample alone at that value stands for none, also where the torque happens to be near it.
+A sample is a spike if it is far from the median of those around it, in units of the usual deviation there and in the whole channel.
+A step, as of dry friction, is none: the median steps too. Nor is the peak of a torque that is fast for its rate: a smooth curve
+through the samples around it follows it. If most spikes have exactly the same value (a zero for a lost packet), every isolated
+sample with that value is a spike, even where the torque happens to be near it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class Despiked(NamedTuple):
-    """Torques (N, n) without spikes; how many of each joint (n,) were replaced, and how many stay, since they are too many."""
+    """Torques (N, n) without spikes; how many of each joint (n,) were replaced, and how many were left, being too many."""
 
     tau: np.ndarray
     count: np.ndarray
@@ -50,11 +50,11 @@ def without_spikes(log: Log) -> tuple[Log, Despiked]:
 
 
 def despiked(tau: np.ndarray) -> Despiked:
-    """Return torques (N, n) of a stretch with spikes replaced by the median of sound samples about them."""
+    """Return torques (N, n) of one segment with spikes replaced by the median of the other samples around them."""
     found, count, left = tau, *np.zeros((2, tau.shape[1]), int)
     for j, x in enumerate(tau.T if len(tau) >= 8 * SPIKE_REACH else ()):
         off = spikes(x)
-        for _ in range(SPIKE_ROUNDS):  # large ones hide others from the standard deviation
+        for _ in range(SPIKE_ROUNDS):  # large spikes raise the standard deviation and so hide others
             if not off.any() or not (more := spikes(mended(x, off)) & ~off).any():
                 break
             off |= more
@@ -68,7 +68,7 @@ def despiked(tau: np.ndarray) -> Despiked:
 
 
 def spikes(x: np.ndarray) -> np.ndarray:
-    """Which samples of a channel (N,) are far from those about them."""
+    """Return which samples of a channel (N,) are far from those around them."""
     far, sudden, beside = np.zeros(len(x), bool), np.diff(x), x - x.mean()
     least = SPIKE_SIZE * np.sqrt(beside @ beside / len(x))
     if max(sudden.max(), -sudden.min()) <= least:  # the usual case
@@ -87,21 +87,21 @@ def spikes(x: np.ndarray) -> np.ndarray:
 
 
 def curves(x: np.ndarray, far: np.ndarray, at: np.ndarray) -> np.ndarray:
-    """Values of a smooth curve at each of these: a polynomial of fifth degree through the samples about it, twice as far as for a
-    median and without those that are far off. A torque that is fast for its rate turns within a few samples, and is no spike."""
+    """Return, for the samples `at`, the value of a polynomial of degree five fitted to the samples around each without the far
+    ones; its window is twice that of the median. So the peak of a torque that is fast for its rate is no spike."""
     reach = 2 * SPIKE_REACH
     centre = np.clip(at, reach, len(x) - 1 - reach)
     place = np.arange(-reach, reach + 1)
     rows = centre[:, None] + place
     V = np.vander(place / reach, 6)
     X = V * ~far[rows][..., None]
-    normal = np.swapaxes(X, 1, 2) @ X + 1e-9 * np.eye(6)  # where nearly all are far off
+    normal = np.swapaxes(X, 1, 2) @ X + 1e-9 * np.eye(6)  # regular even if nearly all samples are far off
     curve = np.linalg.solve(normal, np.swapaxes(X, 1, 2) @ x[rows][..., None])[..., 0]
     return np.einsum("ki,ki->k", np.vander((at - centre) / reach, 6), curve)
 
 
 def stand_ins(x: np.ndarray, off: np.ndarray) -> np.ndarray:
-    """Which samples (N,) are alone at the value that most spikes have exactly; none where they differ."""
+    """Return which samples (N,) are isolated at the value that most spikes have exactly; none if the spikes differ."""
     values, times = np.unique(x[off], return_counts=True)
     if not len(values) or times.max() < max(STAND_INS, MOST_OF_IT * off.sum()):
         return np.zeros(len(x), bool)
@@ -113,7 +113,7 @@ def stand_ins(x: np.ndarray, off: np.ndarray) -> np.ndarray:
 
 
 def mended(x: np.ndarray, off: np.ndarray) -> np.ndarray:
-    """A channel (N,) in which samples that are off are the median of the others about them."""
+    """Return a channel (N,) with the samples `off` replaced by the median of the others around them."""
     at = np.flatnonzero(off)
     padded = np.pad(np.where(off, np.nan, x), SPIKE_REACH, constant_values=np.nan)
     about = sliding_window_view(padded, 2 * SPIKE_REACH + 1)[at]
@@ -124,14 +124,14 @@ def mended(x: np.ndarray, off: np.ndarray) -> np.ndarray:
 
 
 def usual_step(sudden: np.ndarray) -> float:
-    """Standard deviation of a channel by the bulk of its steps (N,), those of none, as of a rounded one, left out."""
+    """Return the standard deviation of a channel by the median of its steps (N,) without those of zero, as of a rounded signal."""
     some = sudden[:: max(1, len(sudden) // MEDIAN_SAMPLES)]
     some = some[some > 0]
     return BY_MEDIAN / np.sqrt(2) * float(np.median(some)) if len(some) else 0.0
 
 
 def local_step(sudden: np.ndarray, at: np.ndarray) -> np.ndarray:
-    """Usual step by the steps of the stretch about some samples: drives are noisier at some times than at others."""
+    """Return the usual step in the block of each sample `at`: drives are noisier at some times than at others."""
     size = min(len(sudden), LOCAL_SAMPLES)
     count = len(sudden) // size
     local = BY_MEDIAN / np.sqrt(2) * np.median(sudden[: count * size].reshape(count, size), axis=1)
@@ -139,12 +139,12 @@ def local_step(sudden: np.ndarray, at: np.ndarray) -> np.ndarray:
 
 
 def medians(x: np.ndarray, at: np.ndarray) -> np.ndarray:
-    """The median of the samples about each of these, itself among them; at the ends, of those that there are on the other side."""
+    """Return the median of the window around each sample `at`; near the ends, of the first or last full window."""
     centre = np.clip(at, SPIKE_REACH, len(x) - 1 - SPIKE_REACH)
     return np.median(x[centre[:, None] + np.arange(-SPIKE_REACH, SPIKE_REACH + 1)], axis=1)
 
 
 def usual_difference(x: np.ndarray) -> float:
-    """Standard deviation of a channel from the medians about its samples, by the bulk of some of them."""
+    """Return the standard deviation of a channel from the medians around its samples, by the median over some of them."""
     some = np.arange(SPIKE_REACH, len(x) - SPIKE_REACH, max(1, len(x) // SPIKE_SAMPLES))
     return BY_MEDIAN * float(np.median(np.abs(x[some] - medians(x, some))))

@@ -1,6 +1,6 @@
-"""Torques that rest exactly at their largest or smallest value while the arm moves: the drive or the sensor could do no more.
+"""Torques that rest exactly at their largest or smallest value while the arm moves: the drive or the sensor saturates.
 
-Equality is a property of the samples as they were written: nothing of it is left once they are resampled or filtered.
+Values are compared as they were written: once they are resampled or filtered, no two are equal.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Stops:
-    """How many samples rest at the largest and at the smallest value, and where that is; (2, n)."""
+    """Number of samples that rest at the largest and at the smallest torque, and these torques; (2, n)."""
 
     samples: np.ndarray
     level: np.ndarray
 
     @staticmethod
     def of(log: Log) -> Stops:
-        """Look at each tenth of a log. At rest, or where the recording stood still, all torques are the same at once."""
+        """Return the stops of a log, found in each tenth of it. Samples at rest, or in which no torque changes, do not count."""
         tau, none = log.tau, Stops(np.zeros((2, log.n), int), np.full((2, log.n), np.nan))
         parts = [part for part in np.array_split(tau, STOP_PARTS) if len(part)]
         if not any(np.any(np.sum(part == f(part, axis=0), axis=0) >= STUCK_SAMPLES) for part in parts for f in (np.max, np.min)):
@@ -44,14 +44,14 @@ class Stops:
 
 
 def moves(q: np.ndarray) -> np.ndarray:
-    """When (N,) one of the joints moves, of positions (N, n) without a pause."""
+    """Return the samples (N,) in which a joint moves, for positions (N, n) without a pause."""
     how = {"size": RESTING_WINDOW, "axis": 0, "mode": "nearest"}
     way = maximum_filter1d(q, **how) - minimum_filter1d(q, **how)
     return np.any(way > RESTING_WAY * way.max(axis=0), axis=1)
 
 
 def at_top(x: np.ndarray, moving: np.ndarray) -> tuple[int, float]:
-    """Samples of a signal that rests at its largest value, and that value; none, if it only passes by."""
+    """Return the number of samples at which a signal rests at its largest value, and that value; 0 and NaN if it only passes by."""
     top = x == x.max()
     below = x[~top]
     if not len(below) or longest_run(top & moving) < STUCK_SAMPLES or top.sum() <= PILED_UP * np.sum(below == below.max()):
@@ -60,7 +60,7 @@ def at_top(x: np.ndarray, moving: np.ndarray) -> tuple[int, float]:
 
 
 def longest_run(flags: np.ndarray) -> int:
-    """Most true values in a row."""
+    """Return the length of the longest run of true values."""
     at = np.flatnonzero(flags)
     ends = np.flatnonzero(np.diff(at) > 1) + 1
     return int(np.diff(np.concatenate([[0], ends, [len(at)]])).max())

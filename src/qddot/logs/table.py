@@ -1,4 +1,4 @@
-"""Table that every reader makes of a file: named columns, and where each row stood."""
+"""Table that every reader makes of a file: named columns, and the row numbers in the file."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ Level = Literal["found", "assumed", "repaired", "warning"]
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was found in a log, assumed about it, repaired in it, or that makes it doubtful.
+    """One fact that was found in a log, assumed about it, or repaired in it, or that makes it doubtful.
 
     Attributes:
-        code: what it is about, one word or two.
-        serious: no parameters are to be trusted that come from such a log.
+        code: its subject, one or two words.
+        serious: True if parameters identified from this log are not to be trusted.
 
     >>> t = np.linspace(0, 1, 101)
     >>> log = qddot.logs.Log(t, q=np.zeros((101, 2)), tau=np.zeros((101, 2)))
@@ -43,21 +43,21 @@ class Table:
 
     file: str  # its name, for messages
     columns: dict[str, np.ndarray]  # name -> samples (N,), or (N, k) where the file keeps a matrix
-    row: int = 1  # the file's number of the first row, from 1; a header does not count
-    # number of each row that the reader could not read whole, counted as `row` is, and why; such a row is NaN in every column.
-    # `convert` refuses them, or leaves them out where a log is to be repaired
+    row: int = 1  # number of the first row in the file, from 1; a header does not count
+    # row number, counted as `row` is -> why the reader could not read it; such a row is NaN in every column. `convert` refuses
+    # them, or leaves them out where a log is to be repaired
     faults: dict[int, str] = field(default_factory=dict)
-    left_out: dict[str, str] = field(default_factory=dict)  # columns left out, and why (`text`, `of another length`)
-    # the joint of a numbered column, where the file names joints beside numbers
+    left_out: dict[str, str] = field(default_factory=dict)  # name -> why the column is left out (`text`, `of another length`)
+    # number of a column -> joint, where the file names joints beside numbers
     joints: dict[int, str] = field(default_factory=dict)
-    findings: tuple[Finding, ...] = ()  # what the reader brought up
+    findings: tuple[Finding, ...] = ()  # those of the reader
 
     def __len__(self) -> int:
         return max((len(column) for column in self.columns.values()), default=0)
 
 
 class Hints(NamedTuple):
-    """Hints for a reader: whether to go on behind a bad row, which topic of a bag, the robot's joints."""
+    """Hints for a reader: go on after a bad row, the topic of a bag, the robot's joints."""
 
     repair: bool = False
     topic: str | None = None
@@ -65,12 +65,12 @@ class Hints(NamedTuple):
 
 
 def bad_row(file: str, row: int, rule: str, fix: str = "") -> InputError:
-    """`log.csv: row 3: t not increasing: 0.05 after 0.1 (...)`."""
+    """Return the error for a row: `log.csv: row 3: t not increasing: 0.05 after 0.1 (...)`."""
     return InputError(f"{file}: row {row}: {rule}" + (f" ({fix})" if fix else ""))
 
 
 def joined(tables: Sequence[Table]) -> Table:
-    """Consecutive blocks of one file as one table."""
+    """Return consecutive blocks of one file as one table. Raises InputError: their columns differ."""
     first = tables[0]
     if len(tables) == 1:
         return first

@@ -1,4 +1,4 @@
-"""Units: a file's numbers in SI: as their names say, as they are told, or as the motion shows; decided once and said."""
+"""Units of a file's numbers: by the names of columns, as told, or as the motion shows."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ DEGREE, TURN_A_MINUTE = np.pi / 180, 2 * np.pi / 60
 
 @dataclass(frozen=True)
 class Unit:
-    """A unit by name, and what one of it is in SI units, of a temperature in degrees C, and where its zero is in them; `kind` is
-    `current` or `share` (of a rated torque) if it is no torque."""
+    """A unit: `value * scale + zero` is in SI units, of a temperature in degrees C. `kind` is `current` or `share` (of a rated
+    torque) if it is no torque."""
 
     name: str
     scale: float
@@ -37,6 +37,7 @@ class Unit:
 
 
 def spelled(unit: Unit, *spellings: str) -> dict[str, Unit]:
+    """Return the unit under each of its spellings."""
     return dict.fromkeys(spellings, unit)
 
 
@@ -82,13 +83,13 @@ UNITS = {
     "temperature": TEMPERATURE,
 }
 IN_BRACKETS_ONLY = {"s", "min", "m", "n", "a", "ma", "c", "k", "f", "°", "°c", "°k", "°f", "%", "‰"}
-"""Too short to mean a unit as a word of a name."""
+"""Spellings that are too short to mean a unit as a word of a name."""
 
 UNIT_WORDS = {word for units in UNITS.values() for word in units} - IN_BRACKETS_ONLY
 
 
 def unit_of(quantity: str, name: str, bracketed: str) -> Unit | None:
-    """The unit of a quantity by what stands in brackets, or by a word of the columns' name: `tau_mNm`, `vel_deg_per_s`."""
+    """Return the unit of a quantity by the text in brackets, or by a word of the columns' name: `tau_mNm`, `vel_deg_per_s`."""
     units = UNITS[quantity]
     if bracketed:
         return units.get(plain(bracketed)) or units.get(plain(re.split(r"/|per|\*?s\^?-", bracketed.strip())[0]))
@@ -102,20 +103,20 @@ def unit_of(quantity: str, name: str, bracketed: str) -> Unit | None:
 
 
 def is_unit(text: str) -> bool:
-    """Whether brackets hold a unit of anything a log needs."""
+    """Return True if a text in brackets is a unit of a quantity of a log."""
     return bool(text.strip()) and any(unit_of(quantity, "", text) for quantity in UNITS)
 
 
 def plain(text: str) -> str:
-    """`N*m`, `mN m` and `1/min` without what stands between."""
+    """Return a unit's letters only: `nm`, `mnm`, `1min` for `N*m`, `mN m`, `1/min`."""
     return re.sub(r"[\s.*·⋅_/\-]", "", text).lower()
 
 
 def time_scale(
     file: str, t: np.ndarray, q: np.ndarray, qd: np.ndarray | None, said: Unit | None, fastest: np.ndarray | None
 ) -> tuple[float, Finding]:
-    """Seconds a unit of `t`: as named, or by what velocities and positions (SI) say, or by the length of a step. `fastest`: (n,),
-    rad/s or m/s, what the robot's joints can do; None if unknown."""
+    """Return the unit of `t` in seconds: as named, or by comparing velocities with positions (SI), or by the length of a step.
+    `fastest`: (n,), rad/s or m/s, the speed limits of the robot's joints; None if unknown."""
     if said is not None:
         return said.scale, Finding("found", "time", f"in {said.name}, as the column is named")
     if len(t) == 1:
@@ -139,9 +140,9 @@ def time_scale(
 
 
 def by_step(file: str, t: np.ndarray, q: np.ndarray, step: float, fastest: np.ndarray | None) -> tuple[float, Finding]:
-    """The unit by the length of a step; where two give rates that exist, the one in which the joints move at usual speeds.
+    """Return the unit of time by the length of a step; if several give possible rates, that in which joints have usual speeds.
 
-    Units are a thousand apart, the peak speeds of robots (0.03 to 30 rad/s) hardly more, so speeds tell.
+    Units differ by factors of a thousand, the peak speeds of robots hardly more (0.03 to 30 rad/s), so speeds decide.
     """
     slowest, highest = POSSIBLE_RATES
     possible = [unit for unit, scale in SCALE.items() if slowest <= 1 / (scale * step) <= highest]
@@ -166,16 +167,15 @@ def by_step(file: str, t: np.ndarray, q: np.ndarray, step: float, fastest: np.nd
 
 
 def peak_speeds(t: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """Largest speed of each joint in units of `t`, over hundredths of the record, so that noise counts little."""
+    """Return the largest speed of each joint in units of `t`, over hundredths of the record, so that noise counts little."""
     lag = max(1, len(t) // SPEED_PARTS)
-    if len(t) <= lag:
-        return np.zeros(q.shape[1])
+
     elapsed = (t[lag:] - t[:-lag])[:, None]
     return (np.abs(q[lag:] - q[:-lag]) / elapsed).max(axis=0)
 
 
 def step_by_motion(t: np.ndarray, q: np.ndarray, qd: np.ndarray | None) -> float | None:
-    """Seconds a step, from `q[k+2] - q[k] = 2 step qd[k+1]`; None where nothing moves or they do not agree."""
+    """Return the seconds per step by `q[k+2] - q[k] = 2 step qd[k+1]`; None where nothing moves or the two do not agree."""
     if qd is None or len(t) < 10:
         return None
     dq, speed = q[2:] - q[:-2], 2 * qd[1:-1]
@@ -188,9 +188,9 @@ def step_by_motion(t: np.ndarray, q: np.ndarray, qd: np.ndarray | None) -> float
 
 
 def velocity_scale(t: np.ndarray, q: np.ndarray, qd: np.ndarray) -> tuple[float, Finding] | None:
-    """Velocities in another unit than positions: what they are to be multiplied by. All in SI units as far as known.
+    """Return the factor for velocities that are in another unit than the positions. Arguments are in SI units as far as known.
 
-    None where they agree as they are, or by no unit that is in use.
+    None if they agree, or if no usual unit explains the difference.
     """
     by_motion = step_by_motion(t, q, qd)
     if by_motion is None:
@@ -209,7 +209,7 @@ def velocity_scale(t: np.ndarray, q: np.ndarray, qd: np.ndarray) -> tuple[float,
 
 
 def angle_scale(q: np.ndarray, degrees: bool | None, limits: tuple[np.ndarray, np.ndarray] | None) -> tuple[float, Finding]:
-    """Radians a unit of `q` (in joint coordinates): as told, or as far as they go."""
+    """Return the unit of `q` (joint coordinates) in radians: as told, or by the range of the angles."""
     if degrees is not None:
         unit = "degrees" if degrees else "radians"
         return (DEGREE if degrees else 1.0), Finding("found", "angles", f"in {unit}, as told")

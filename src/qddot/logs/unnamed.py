@@ -1,4 +1,4 @@
-"""Numbers without names, of a robot that is known: time, positions, velocities and torques by their number and what they do."""
+"""Columns without names, of a known robot: recognised by how many there are, and by which are derivatives of which."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from qddot.logs.table import Finding, Table
 from qddot.thresholds import SAME_CURVE
 
 ORDERS = {1: (), 2: (("q", "tau"),), 3: (("q", "qd", "tau"), ("q", "tau", "qd")), 4: (("q", "qd", "qdd", "tau"),)}
-"""What may follow each other, by how many there are."""
+"""Possible sequences of quantities after the time, by their number."""
 
 
 def is_unnamed(table: Table) -> bool:
-    """Whether columns are only numbered, or are one matrix."""
+    """Return True if columns are only numbered, or are one matrix."""
     names = list(table.columns)
     return (bool(names) and all(re.fullmatch(r"c\d+", name) for name in names)) or (
         names == ["data"] and table.columns["data"].ndim == 2
@@ -24,7 +24,7 @@ def is_unnamed(table: Table) -> bool:
 
 
 def by_position(table: Table, joints: Sequence[str]) -> tuple[Mapping[str, Sequence[int]], Finding]:
-    """Which columns (from 0) are which quantity. Raises InputError: their number, or what they do, fits none."""
+    """Return the columns (from 0) of each quantity. Raises InputError: their number or their values fit no sequence."""
     values = np.column_stack(list(table.columns.values()))
     n, width = len(joints), values.shape[1]
     if width == 1:
@@ -52,7 +52,7 @@ def by_position(table: Table, joints: Sequence[str]) -> tuple[Mapping[str, Seque
 
 
 def fits(values: np.ndarray, at: Mapping[str, Sequence[int]], timed: bool) -> bool:
-    """Whether what should be velocities are those of the positions, and what should be torques are not."""
+    """Return True if the columns for velocities are the rates of the positions, and those for torques are not."""
     t = values[:, 0] if timed else np.arange(len(values), dtype=float)
     if len(t) < 3:
         return True
@@ -61,7 +61,7 @@ def fits(values: np.ndarray, at: Mapping[str, Sequence[int]], timed: bool) -> bo
 
 
 def same_curve(x: np.ndarray, y: np.ndarray) -> bool:
-    """Whether most columns go up and down together."""
+    """Return True if most columns of x and y are correlated."""
     x, y = (each - each.mean(axis=0) for each in (x, y))
     size = np.linalg.norm(x, axis=0) * np.linalg.norm(y, axis=0)
     return bool(np.median(np.sum(x * y, axis=0) / np.where(size > 0, size, np.inf)) > SAME_CURVE)

@@ -1,4 +1,4 @@
-"""Is it a robot? Structure and names must be right; doubtful physics is kept and reported, or refused when strict."""
+"""Checks of a description: structure and names must be right; doubtful physics is kept and reported, or refused when strict."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import sys
 import unicodedata
 import warnings
 from collections.abc import Sequence
+from typing import NoReturn
 
 from qddot.errors import (
     ModelLimitError,
@@ -20,6 +21,7 @@ from qddot.errors import (
 )
 from qddot.model.check_tree import check_ends
 from qddot.model.description import Frame, Joint, Link, Mimic
+from qddot.model.drive import Drive
 from qddot.model.faults import Faults
 from qddot.model.inertia import Inertia
 from qddot.model.joints import KINDS, SINGLE
@@ -29,26 +31,26 @@ from qddot.place import Place, place_of
 
 MAX_NAME = 1024
 HUGE_MASS = 1e9
-HUGE_BODY = 10.0  # m, radius of gyration or distance of the centre of mass: of millimetres read as metres
-TURNS = 4 * math.pi  # rad, a limit beyond may be in degrees ...
-DEGREES = 1000.0  # ... and one beyond this stands for none
+HUGE_BODY = 10.0  # m, radius of gyration or distance of the centre of mass: beyond it, millimetres may be read as metres
+TURNS = 4 * math.pi  # rad: a limit beyond this may be in degrees ...
+DEGREES = 1000.0  # ... and one beyond this means no limit
 REDIRECTING = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}  # classes of Unicode characters
 
 
 def warn(rule: str, *, place: Place | None = None, element: str = "", text: str | None = None, fix: str = "") -> None:
-    """A `ModelWarning` that points at the caller outside qddot."""
+    """Give a `ModelWarning` that points at the caller outside qddot."""
     warnings.warn(describe(rule, place, element, text=text, fix=fix), ModelWarning, stacklevel=stacklevel_outside())
 
 
 def doubt(rule: str, strict: bool, *, place: Place | None = None, element: str = "", fix: str = "") -> None:
-    """Something that is kept with a warning. Raises ModelValueError: strict."""
+    """Warn of something doubtful that is kept. Raises ModelValueError: strict."""
     if strict:
         raise ModelValueError(rule, place=place, element=element, fix=fix)
     warn(rule, place=place, element=element, fix=f"kept; {fix}" if fix else "kept")
 
 
 def check_parts(links: Sequence[Link], joints: Sequence[Joint], frames: Sequence[Frame]) -> None:
-    """Names, and each joint on its own."""
+    """Check all names, and each joint on its own."""
     faults = Faults()
     check_names("link", links, faults)
     if not faults.found:  # links are frames, too, and joints may be named after them
@@ -61,7 +63,7 @@ def check_parts(links: Sequence[Link], joints: Sequence[Joint], frames: Sequence
 
 
 def check_the_rest(joints: Sequence[Joint], links: set[str], faults: Faults) -> None:
-    """Where parts of a description cannot be read, and no robot will be built: the joints that were, and the links they name."""
+    """Check the joints that were read, and the links they name, if other parts could not be read: then no robot will be built."""
     for joint in joints if faults.found else ():
         with faults:
             check_joint(joint)
@@ -70,7 +72,7 @@ def check_the_rest(joints: Sequence[Joint], links: set[str], faults: Faults) -> 
 
 
 def check_names(kind: str, things: Sequence[Link | Joint | Frame], faults: Faults) -> None:
-    """Each name is there, printable, short enough and unique; look-alikes are reported."""
+    """Check that each name is there, printable, short enough and unique; look-alikes are reported."""
     seen: dict[str, Place | None] = {}
     folded: dict[str, str] = {}
     for thing in things:
@@ -79,7 +81,7 @@ def check_names(kind: str, things: Sequence[Link | Joint | Frame], faults: Fault
 
 
 def check_name(kind: str, thing: Link | Joint | Frame, seen: dict[str, Place | None], folded: dict[str, str]) -> None:
-    """One name beside those that were `seen`, and how these look."""
+    """Check one name against those `seen` before, and against their look (`folded`); then add it to both."""
     name, place = thing.name, place_of(thing.place, "joint_name" if kind == "joint" else "name")
     if not name:
         raise ModelValueError("the name is empty", place=place, element=kind, attribute="name", text=name, fix="give it a name")
@@ -106,7 +108,8 @@ def check_name(kind: str, thing: Link | Joint | Frame, seen: dict[str, Place | N
 
 
 def unprintable(name: str) -> str:
-    """Why a name cannot be shown as it is, empty if it can: a line break ends a comment, a turned direction hides what follows."""
+    """Say why a name cannot be shown as it is, empty if it can: a line break would end a comment, a change of direction would hide
+    what follows."""
     if any(unicodedata.category(c) == "Cc" for c in name):
         return "a name holds a control character"
     if any(unicodedata.bidirectional(c) in REDIRECTING for c in name):
@@ -115,7 +118,7 @@ def unprintable(name: str) -> str:
 
 
 def check_frames(frames: Sequence[Frame], links: Sequence[Link]) -> None:
-    """Every frame is on a link there is."""
+    """Check that every frame is on an existing link."""
     known, faults = {link.name for link in links}, Faults()
     for frame in frames:
         with faults:
@@ -130,44 +133,28 @@ def check_frames(frames: Sequence[Frame], links: Sequence[Link]) -> None:
 
 
 def check_joint(joint: Joint) -> None:
-    """One joint on its own."""
-    element = f"joint {joint.name!r}"
+    """Check one joint on its own."""
+    element, limits = f"joint {joint.name!r}", joint.limits
+
+    def refuse(rule: str, part: str, fix: str, **written: str) -> NoReturn:
+        raise ModelValueError(rule, place=place_of(joint.place, part), element=element, fix=fix, **written)
+
     if joint.kind not in KINDS:
-        raise ModelValueError(
-            "unknown joint type",
-            place=place_of(joint.place, "type"),
-            element=element,
-            attribute="type",
-            text=joint.kind,
-            fix=near_matches(str(joint.kind), KINDS),
-        )
-    if joint.limits.lower > joint.limits.upper:
-        raise ModelValueError(
-            f"the lower limit {joint.limits.lower:g} is above the upper {joint.limits.upper:g}",
-            place=place_of(joint.place, "limits"),
-            element=element,
-            fix="swap them",
-        )
-    turned = [x for x in (joint.limits.lower, joint.limits.upper) if TURNS < abs(x) <= DEGREES]
+        refuse("unknown joint type", "type", near_matches(str(joint.kind), KINDS), attribute="type", text=joint.kind)
+    if limits.lower > limits.upper:
+        refuse(f"the lower limit {limits.lower:g} is above the upper {limits.upper:g}", "limits", "swap them")
+    turned = [x for x in (limits.lower, limits.upper) if TURNS < abs(x) <= DEGREES]
     if joint.kind in ("revolute", "helical") and turned:
         rule = f"limits are in radians, and this is {abs(turned[-1]) / (2 * math.pi):.3g} turns: are these degrees?"
-        text = f"{joint.limits.lower:g} {joint.limits.upper:g}"
+        text = f"{limits.lower:g} {limits.upper:g}"
         warn(rule, place=place_of(joint.place, "limits"), element=f"{element} > limits", text=text, fix="give radians")
-    for name in ("velocity", "effort"):
-        value = getattr(joint.limits, name)
+    for name, value in (("velocity", limits.velocity), ("effort", limits.effort)):
         if value < 0:
-            where = {"place": place_of(joint.place, "limits"), "element": element, "attribute": name, "text": f"{value:g}"}
-            raise ModelValueError("a limit is not negative", **where, fix="give its magnitude")
+            refuse("a limit is not negative", "limits", "give its magnitude", attribute=name, text=f"{value:g}")
     if (joint.kind == "helical") != (not is_zero(joint.pitch)):
         rule = "a helical joint needs a pitch" if joint.kind == "helical" else f"a {joint.kind} joint has no pitch"
-        raise ModelValueError(
-            rule,
-            place=place_of(joint.place, "pitch" if not is_zero(joint.pitch) else "type"),
-            element=element,
-            attribute="pitch",
-            text=str(joint.pitch),
-            fix="give type and pitch that fit",
-        )
+        part = "type" if is_zero(joint.pitch) else "pitch"
+        refuse(rule, part, "give type and pitch that fit", attribute="pitch", text=str(joint.pitch))
     if joint.mimic and joint.kind not in SINGLE:
         raise ModelValueError(
             f"a {joint.kind} joint cannot follow another",
@@ -175,66 +162,51 @@ def check_joint(joint: Joint) -> None:
             element=f"{element} > mimic",
             fix="remove its mimic",
         )
-    drive, side = joint.drive, joint.drive.at_joint if joint.drive else None
-    if drive and joint.kind not in SINGLE and (drive.rotor_axis or drive.torque_speed or drive.series_stiffness is not None):
-        raise ModelValueError(
-            f"rotor_axis, torque_speed and series_stiffness need a joint with one coordinate, this one is {joint.kind}",
-            place=place_of(joint.place, "drive"),
-            element=f"{element} > drive",
-            fix="remove them",
-        )
-    if drive and joint.kind not in SINGLE and not is_zero(drive.load_friction):
-        raise ModelValueError(
-            f"load_friction needs a joint with one coordinate, this one is {joint.kind}",
-            place=place_of(joint.place, "drive"),
-            element=f"{element} > drive",
-            fix="remove it",
-        )
-    if drive and drive.is_electric and (joint.kind not in SINGLE or joint.mimic):
-        raise ModelValueError(
-            "an electric motor (resistance, torque_constant) needs a joint with one coordinate of its own",
-            place=place_of(joint.place, "drive"),
-            element=f"{element} > drive",
-            fix="give the motor to a joint that has one",
-        )
-    if drive and joint.mimic and drive.series_stiffness is not None:
-        raise ModelValueError(
-            "a joint that follows another has no motor of its own to be elastic against",
-            place=place_of(joint.place, "drive"),
-            element=f"{element} > drive",
-            fix="give the elasticity to the leader",
-        )
-    if drive and joint.mimic and not is_zero(drive.load_friction):
-        raise ModelValueError(
-            "a joint that follows another shares its load with it: friction that grows with the load is not defined",
-            place=place_of(joint.place, "drive"),
-            element=f"{element} > drive",
-            fix="give it to the leader",
-        )
-    if drive and drive.harmonics and (joint.mimic or joint.kind not in ("revolute", "continuous")):
+    if joint.drive:
+        check_drive(joint, joint.drive)
+
+
+def check_drive(joint: Joint, drive: Drive) -> None:
+    """Refuse a drive that a joint of this kind, or one that follows another, cannot have."""
+
+    def refuse(rule: str, fix: str) -> NoReturn:
+        raise ModelValueError(rule, place=place_of(joint.place, "drive"), element=f"joint {joint.name!r} > drive", fix=fix)
+
+    side, single, other = drive.at_joint, joint.kind in SINGLE, f"this one is {joint.kind}"
+    if not single and (drive.rotor_axis or drive.torque_speed or drive.series_stiffness is not None):
+        refuse(f"rotor_axis, torque_speed and series_stiffness need a joint with one coordinate, {other}", "remove them")
+    if not single and not is_zero(drive.load_friction):
+        refuse(f"load_friction needs a joint with one coordinate, {other}", "remove it")
+    if drive.is_electric and (not single or joint.mimic):
+        rule = "an electric motor (resistance, torque_constant) needs a joint with one coordinate of its own"
+        refuse(rule, "give the motor to a joint that has one")
+    if joint.mimic and drive.series_stiffness is not None:
+        rule = "a joint that follows another has no motor of its own to be elastic against"
+        refuse(rule, "give the elasticity to the leader")
+    if joint.mimic and not is_zero(drive.load_friction):
+        rule = "a joint that follows another shares its load with it: friction that grows with the load is not defined"
+        refuse(rule, "give it to the leader")
+    if drive.harmonics and (joint.mimic or joint.kind not in ("revolute", "continuous")):
         raise ModelValueError(
             "torques that come again in every turn need a hinge that follows no other",
             place=joint.place,
-            element=f"{element} > drive",
+            element=f"joint {joint.name!r} > drive",
             attribute="harmonics",
             fix="remove them",
         )
-    turns = joint.kind in (*SINGLE, "spherical")  # an inertia alike about all axes of a ball joint is constant, too
-    if side and ((side.armature != 0 and not turns) or (side.stiffness != 0 and joint.kind not in SINGLE)):
-        raise ModelValueError(
-            f"rotor and spring need a joint with one coordinate (a ball joint may have a rotor), this one is {joint.kind}",
-            place=place_of(joint.place, "drive"),
-            element=f"{element} > drive",
-            fix="remove them, or use joints of one coordinate",
-        )
+    may_turn = single or joint.kind == "spherical"  # the inertia of a rotor that is alike about all axes is constant, too
+    if (side.armature != 0 and not may_turn) or (side.stiffness != 0 and not single):
+        rule = f"rotor and spring need a joint with one coordinate (a ball joint may have a rotor), {other}"
+        refuse(rule, "remove them, or use joints of one coordinate")
 
 
 def leaders(joints: Sequence[Joint]) -> dict[str, tuple[str, object, object]]:
-    """For each following joint, the joint with its own coordinate that it follows in the end, with multiplier and offset."""
+    """Return, for each following joint, the joint with its own coordinate that it follows in the end, with multiplier and
+    offset."""
     by_name = {joint.name: joint for joint in joints}
     found: dict[str, tuple[str, object, object]] = {}
     for joint in joints:
-        path: dict[str, Mimic] = {}  # each follower on the way, until one already settled
+        path: dict[str, Mimic] = {}  # each follower on the way to the leader, up to one whose leader is known
         at = joint
         while at.mimic and at.name not in found:
             path[at.name] = at.mimic
@@ -264,7 +236,7 @@ def leaders(joints: Sequence[Joint]) -> dict[str, tuple[str, object, object]]:
 
 
 def check_physics(links: Sequence[Link], joints: Sequence[Joint], strict: bool) -> list[Link]:
-    """Inertias a real body could have, and no moving link without any: warnings, or `ModelValueError` when strict.
+    """Warn of inertias no real body could have, and of moving links without any; strict: raise `ModelValueError`.
 
     Returns the links whose numbers no real body has.
     """
@@ -305,30 +277,30 @@ def check_physics(links: Sequence[Link], joints: Sequence[Joint], strict: bool) 
 
 
 def extent(inertia: Inertia) -> float:
-    """How large a body is, by its numbers, m."""
+    """Size of a body by its numbers, m: its radius of gyration, or the distance of its centre of mass if that is larger."""
     moment = max(abs(inertia.tensor[i][i]) for i in range(3))
     return max(math.sqrt(moment / inertia.mass), math.hypot(*inertia.com))
 
 
 def massless_tips(links: Sequence[Link], joints: Sequence[Joint]) -> list[Link]:
-    """Links whose moving joint carries no inertia at all, neither theirs nor of anything further out, nor a rotor."""
-    inert = {link.name: _has_inertia(link) for link in links}
-    child_joints = {joint.child: joint for joint in joints}
-    order = {link.name: link for link in links}
-    carries = dict(inert)
-    for name in order:  # push what a link has towards the root
-        at = name
-        while carries[name] and at in child_joints and not carries[child_joints[at].parent]:
-            at = child_joints[at].parent
+    """Links whose moving joint carries no inertia at all: neither their own, nor that of links further out, nor a rotor."""
+    carries = {link.name: _has_inertia(link) for link in links}
+    joint_above = {joint.child: joint for joint in joints}
+    for link in links:  # every link between one with inertia and the root carries some
+        at = link.name
+        while carries[link.name] and at in joint_above and not carries[joint_above[at].parent]:
+            at = joint_above[at].parent
             carries[at] = True
+    by_name = {link.name: link for link in links}
     return [
-        order[j.child]
+        by_name[j.child]
         for j in joints
         if j.kind != "fixed" and not carries[j.child] and not (j.drive and j.drive.at_joint.armature != 0) and not j.mimic
     ]
 
 
 def _has_inertia(link: Link) -> bool:
+    """True if a link has a mass or a moment of inertia, or symbols for them."""
     if link.inertia is None:
         return False
     numbers = (link.inertia.mass, *(x for row in link.inertia.tensor for x in row))
@@ -336,7 +308,7 @@ def _has_inertia(link: Link) -> bool:
 
 
 def check_rotations(joints: Sequence[Joint], frames: Sequence[Frame]) -> None:
-    """After symbols got values: every pose is still a rigid motion, every axis still has a direction."""
+    """Check, once symbols have values, that every pose is still a rigid motion."""
     poses = [(f"joint {j.name!r}", j.place, pose) for j in joints for pose in (j.origin, j.tip)]
     poses += [(f"frame {f.name!r}", f.place, f.pose) for f in frames]
     for element, place, pose in poses:

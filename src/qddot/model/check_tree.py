@@ -1,4 +1,4 @@
-"""Do links and joints form one tree? Else which link has two parents, what closes a loop, and what hangs in the air."""
+"""Check that links and joints form one tree; if not, say which link has two parents, and which links form a loop."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MAX_LINKS = 10_000
 
 
 def check_tree(links: Sequence[Link], joints: Sequence[Joint]) -> str:
-    """The name of the root, if links and joints form one tree."""
+    """Return the name of the root; refuse links and joints that do not form one tree."""
     if len(links) > MAX_LINKS:
         raise ModelLimitError(f"{len(links)} links are over the limit of {MAX_LINKS}", place=links[MAX_LINKS].place)
     if not links:
@@ -41,7 +41,7 @@ def check_tree(links: Sequence[Link], joints: Sequence[Joint]) -> str:
 
 
 def check_ends(joint: Joint, known: set[str]) -> None:
-    """A joint connects two links that there are."""
+    """Check that a joint connects two different links that exist."""
     element = f"joint {joint.name!r}"
     for role, name in (("parent", joint.parent), ("child", joint.child)):
         if name not in known:
@@ -58,13 +58,13 @@ def check_ends(joint: Joint, known: set[str]) -> None:
 
 
 def _refuse_second_parent(joint: Joint, above: dict[str, Joint]) -> None:
-    """A link with two joints above it closes a loop, of the tree or of the mechanism."""
+    """Refuse a second joint above a link, with the loop that it closes, if any."""
     first = above[joint.child]
-    path, seen = joint.parent, {joint.child}
-    while path not in seen and path in above:
-        seen.add(path)
-        path = above[path].parent
-    loop = f": the loop {_loop_through(joint, above)}" if path == joint.child else ""
+    at, seen = joint.parent, {joint.child}
+    while at not in seen and at in above:
+        seen.add(at)
+        at = above[at].parent
+    loop = f": the loop {_loop_through(joint, above)}" if at == joint.child else ""
     raise ModelStructureError(
         f"link {joint.child!r} is already the child of joint {first.name!r} ({first.place or 'given before'}){loop}",
         place=joint.place,
@@ -74,6 +74,7 @@ def _refuse_second_parent(joint: Joint, above: dict[str, Joint]) -> None:
 
 
 def _loop_through(joint: Joint, above: dict[str, Joint]) -> str:
+    """Return the links of the loop that a joint closes, joined by hyphens."""
     names = [joint.child, joint.parent]
     while names[-1] != joint.child:
         names.append(above[names[-1]].parent)
@@ -81,6 +82,7 @@ def _loop_through(joint: Joint, above: dict[str, Joint]) -> str:
 
 
 def _loop(start: str, above: dict[str, Joint]) -> str:
+    """Return words for the loop in which the path from a link towards the root ends."""
     seen: dict[str, None] = {}
     at = start
     while at not in seen:
@@ -91,7 +93,7 @@ def _loop(start: str, above: dict[str, Joint]) -> str:
 
 
 def _check_reach(root: str, links: Sequence[Link], above: dict[str, Joint]) -> None:
-    """Every link hangs on the root; with one joint above each link, what does not is a loop."""
+    """Check that every link hangs on the root; with one joint above each link, those that do not form a loop."""
     reached = {root}
     for link in links:
         path, at = set(), link.name

@@ -1,10 +1,10 @@
-"""Frames of hinges where they make the shortest equations: on common normals, as Denavit and Hartenberg put them.
+"""Hinge frames on common normals, as Denavit and Hartenberg place them: these make the shortest equations.
 
-A body's frame may slide along its hinge and turn about it. So it slides to the common normal with the hinge before, and turns its x
-along the one with the hinge after: of the three lengths between two frames at most two remain, and of three angles one, which is
-mostly a right one. Descriptions have their frames anywhere, with angles that are rounded. Of several hinges after, the one that
-carries most decides. What is before the first hinge does not matter, so it slides to the normal with the one after. Whole right
-angles are left as they are: they cost nothing.
+A body's frame may slide along its hinge and turn about it. So it slides to the common normal with the hinge before it, and turns
+its x axis along the common normal with the hinge after it. Then at most two of the three lengths between two frames remain, and one
+of the three angles, which is mostly a right angle; in descriptions frames may be anywhere, with rounded angles. If several hinges
+follow, the one that carries the most bodies decides. The position along the first hinge does not matter, so this frame slides to
+the normal with the next one. Multiples of a right angle are left as they are: they cost nothing.
 """
 
 from __future__ import annotations
@@ -20,14 +20,13 @@ from qddot.model.scalar import snap
 from qddot.model.spatial import Mat, Transform, Vec, rotation_z
 
 PARALLEL = 0.1
-"""Sine of an angle below which the common normal of two axes is too far away to be of use."""
+"""Sine of the angle between two axes below which their common normal is too far away to be of use."""
 
 NOISE = 1e-15
-"""A length that is as small as this beside those it is a difference of is none."""
-
+"""A difference of lengths counts as zero if it is smaller than this, relative to the lengths."""
 
 LARGE = 1e100
-"""No robot's length, m."""
+"""Limit of lengths, m: their products must not overflow."""
 
 
 class Turn(NamedTuple):
@@ -53,8 +52,10 @@ class Turn(NamedTuple):
 
 
 class Hinge(NamedTuple):
-    """A hinge at a pose: turned about z by `before`, about x by the angle with cosine and sine `cos` and `sin`, and about its own
-    axis by `after`. At `p`, from where its frame has been slid by `slide`, x of the first turn being the common normal."""
+    """Pose of a hinge as three turns: `before` about z, then about x (cosine `cos`, sine `sin`), then `after` about its own axis.
+
+    x after the first turn is along the common normal. `p` is the frame's origin after it has slid along the hinge by `slide`.
+    """
 
     before: Turn
     cos: float
@@ -91,21 +92,23 @@ class Hinge(NamedTuple):
 
 
 def on_common_normals(bodies: Sequence[Body]) -> tuple[list[Body], list[Transform]]:
-    """Bodies that move as before, in other frames, and each new frame seen from the old one."""
+    """Return the bodies with frames on common normals, moving as before, and the pose of each new frame in the old one."""
     carried = [1] * len(bodies)
     for body in reversed(bodies):
         if body.parent != WORLD:
             carried[body.parent] += carried[body.index]
-    found: dict[int, Body] = {}
+    next_hinge: dict[int, Body] = {}
     for body in bodies:
-        if is_hinge(body) and (body.parent not in found or carried[body.index] > carried[found[body.parent].index]):
-            found[body.parent] = body
+        if is_hinge(body) and (body.parent not in next_hinge or carried[body.index] > carried[next_hinge[body.parent].index]):
+            next_hinge[body.parent] = body
     moved, frames = [], []
     for body in bodies:
         before = Transform() if body.parent == WORLD else frames[body.parent]
         pose = body.placement if before == Transform() else before.inverse @ body.placement
         made, frame = (
-            on_common_normal(body, pose, found.get(body.index)) if is_hinge(body) else (replace(body, placement=pose), Transform())
+            on_common_normal(body, pose, next_hinge.get(body.index))
+            if is_hinge(body)
+            else (replace(body, placement=pose), Transform())
         )
         moved.append(made)
         frames.append(frame)
@@ -113,7 +116,7 @@ def on_common_normals(bodies: Sequence[Body]) -> tuple[list[Body], list[Transfor
 
 
 def on_common_normal(body: Body, pose: Transform, child: Body | None) -> tuple[Body, Transform]:
-    """A hinge at a pose in another frame of its own, and that frame seen from the old one."""
+    """Return a hinge body with its frame on common normals, and the pose of that frame in the old one."""
     own, beyond = Hinge.at(pose), None if child is None else Hinge.at(child.placement)
     slide, p = own.slide, own.before.R @ own.p
     if body.parent == WORLD and beyond:
@@ -137,7 +140,7 @@ def on_common_normal(body: Body, pose: Transform, child: Body | None) -> tuple[B
 
 
 def is_hinge(body: Body) -> bool:
-    """True for a hinge whose place is known in numbers, of which products do not overflow."""
+    """True for a hinge whose pose is given in numbers, small enough that their products do not overflow."""
     if type(body.joint) is not Revolute:
         return False
     return all(isinstance(x, (int, float)) and abs(x) < LARGE for row in (body.placement.p, *body.placement.R) for x in row)

@@ -11,7 +11,7 @@ from qddot.model.joints import JointType
 from qddot.model.lower import Mechanism
 
 QUATERNION_TOLERANCE = 1e-6
-"""A quaternion is a rotation if its length is 1 but for this."""
+"""A quaternion is accepted as a rotation if its length differs from 1 by at most this."""
 
 
 def neutral(mechanism: Mechanism) -> np.ndarray:
@@ -20,16 +20,16 @@ def neutral(mechanism: Mechanism) -> np.ndarray:
 
 
 def home(mechanism: Mechanism, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
-    """Neutral where the limits (nq,) allow it, else the middle of the range, or its end where it is open (nq,)."""
+    """Return neutral where the limits (nq,) allow it, else the middle of the range, or its end if it has only one (nq,)."""
     q = neutral(mechanism)
     bounded = np.isfinite(lower) & np.isfinite(upper)
-    with np.errstate(invalid="ignore"):  # of ranges without ends, which are not taken
+    with np.errstate(invalid="ignore"):  # inf - inf of open ranges, whose middle is not used
         inside = np.where(bounded, lower / 2 + upper / 2, np.where(np.isfinite(lower), lower, upper))
     return np.where((q < lower) | (q > upper), inside, q)
 
 
 def batch_shape(size: int | tuple[int, ...] | None) -> tuple[int, ...]:
-    """The leading shape that is meant. Raises InputError: not a whole number or a tuple of them."""
+    """Return the leading shape that `size` means. Raises InputError: not a whole number or a tuple of them."""
     shape = () if size is None else (size,) if isinstance(size, (int, np.integer)) else size
     whole = isinstance(shape, Sequence) and all(isinstance(n, (int, np.integer)) and n >= 0 for n in shape)
     if not whole or isinstance(size, bool):
@@ -85,7 +85,7 @@ def normalized(mechanism: Mechanism, q: np.ndarray) -> np.ndarray:
 
 
 def joint_by_joint(mechanism: Mechanism, batch: tuple[int, ...], f: Callable[[JointType, slice, slice], np.ndarray]) -> np.ndarray:
-    """`f(joint, its slice of q, its slice of qd)`, put together along the last axis."""
+    """Concatenate `f(joint, its slice of q, its slice of qd)` over all joints along the last axis."""
     return np.concatenate([np.zeros((*batch, 0)), *(f(*part) for part in mechanism.parts())], axis=-1)
 
 

@@ -1,6 +1,6 @@
-"""Constraints of a description beyond its tree: loops that are closed, joints that are coupled.
+"""Constraints of a description beyond its tree: closed loops and coupled joints.
 
-A constraint names links and joints; the open tree of a model knows nothing of it. `qddot.constraints` makes equations of it.
+A constraint names links and joints and is data only: the model's tree stays open, and `qddot.constraints` makes the equations.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from qddot.place import Place
 class Connect:
     """A ball joint that closes a loop: `point1` of `link1` and `point2` of `link2`, each in its link's frame (m), coincide.
 
-    `axes` are those of `link1` along which they do: `"xy"` for a loop in that plane.
+    They coincide along these `axes` of `link1`: `"xy"` for a loop in that plane.
 
     >>> qddot.load("four_bar").model.constraints[0].axes  # the loop closes in its plane
     'xy'
@@ -61,7 +61,7 @@ class Weld:
 
 @dataclass(frozen=True)
 class Coupling:
-    """A coordinate given by another: `q_joint = sum_k coefficients[k] * q_leader**k`, constant where `leader` is None.
+    """A coordinate given by another one: `q_joint = sum_k coefficients[k] * q_leader**k`, constant where `leader` is None.
 
     >>> couple = '{"couple": ["b_joint", "a_joint"], "coefficients": [0.5, -2]}'
     >>> text = '{"bodies": [{"name": "a"}, {"name": "b"}], "constraints": [' + couple + "]}"
@@ -85,7 +85,7 @@ Constraint = Connect | Weld | Coupling
 
 
 def check_constraints(constraints: Sequence[Constraint], links: Collection[str], joints: Collection[str]) -> None:
-    """Every link and joint that a constraint names is there. Raises ModelReferenceError: it is not."""
+    """Check that every link and joint that a constraint names exists. Raises ModelReferenceError: it does not."""
     for constraint in constraints:
         if isinstance(constraint, Coupling):
             kind, known, named = "joint", joints, (constraint.joint, constraint.leader)

@@ -18,14 +18,15 @@ from qddot.place import Place
 
 @dataclass(frozen=True)
 class Visual:
-    """A shape that is drawn on a link; no equation knows of it.
+    """A shape that is drawn on a link; it has no effect on any equation.
 
     Attributes:
         kind: `box`, `cylinder`, `capsule`, `sphere` or `mesh`.
-        size: edges (3), radius and length (of a capsule between the balls), radius, or of a mesh its scale (3); m.
+        size: in m: edges (3) of a box; radius and length of a cylinder or capsule (without its round ends); radius of a sphere;
+            scale (3) of a mesh.
         pose: in the link's frame; a cylinder lies along z.
         color: red, green, blue from 0 to 1; None: the description gives none.
-        file: of a mesh, inside the folders of the description.
+        file: path of a mesh, inside the folders of the description.
     """
 
     kind: str
@@ -37,8 +38,8 @@ class Visual:
 
 @dataclass(frozen=True)
 class Link:
-    """A rigid body of the description. `inertia` None means: the description gives none; `shapes` counts what its file draws or
-    collides with, of which `visuals` holds what could be read."""
+    """A rigid body of the description. `inertia` is None if the description gives none. `shapes` counts the shapes that the file
+    gives for drawing or collision; `visuals` holds those that could be read."""
 
     name: str
     inertia: Inertia | None = None
@@ -101,7 +102,7 @@ class Mimic:
 
 @dataclass(frozen=True)
 class Joint:
-    """How the link `child` moves on the link `parent`.
+    """A joint: the motion of the link `child` on the link `parent`.
 
     The child's frame, seen from the parent's, is `origin @ motion(q) @ tip`.
 
@@ -111,8 +112,8 @@ class Joint:
         axis: unit vector in the joint frame: of rotation, of translation, or normal of the plane.
         tip: pose of the child link's frame in the moved joint frame (a standard DH link; the identity in URDF).
         pitch: of a helical joint, m/rad.
-        rate: joint motion per unit of its coordinate; differs from 1 only for a screw axis given with another length. Drive and
-            limits belong to the coordinate.
+        rate: joint motion per unit of its coordinate; it differs from 1 only for a screw axis that is not a unit vector. Drive and
+            limits refer to the coordinate.
     """
 
     name: str

@@ -37,11 +37,11 @@ WORDS = {
     "torque_constant": ("torque constant", "N m/A"),
     "harmonics": ("orders, cosines and sines", "{f}"),
 }
-"""Of a drive: how a key is called, and its unit, with {f} for N m or N and {x} for rad or m."""
+"""Words and unit for each key of a drive, with {f} for N m or N and {x} for rad or m."""
 
 
 class Details:
-    """Everything a description says of its links and joints: `print` shows it, `rows()` gives it as data.
+    """All numbers of a description's links and joints: `print` shows them, `rows()` gives them as data.
 
     >>> import qddot
     >>> qddot.load("two_link").details().rows()[1]["mass"]
@@ -59,8 +59,8 @@ class Details:
         return sum(x.mass for name, x in self.inertias.items() if x is not None and name not in fixed)
 
     def rows(self) -> list[dict[str, Any]]:
-        """One mapping a joint: names, type, axis, limits, and mass, com and inertia of the link it moves (about its centre of
-        mass: Ixx, Ixy, Ixz, Iyy, Iyz, Izz), and its drive. Symbols are texts."""
+        """Return one mapping per joint: names, type, axis, limits, drive, and mass, com and inertia of the link it moves (about its
+        centre of mass: Ixx, Ixy, Ixz, Iyy, Iyz, Izz). Expressions with symbols are given as texts."""
         coordinates = {c.name: c for c in self.model.mechanism.coordinates}
         found = []
         for joint in in_order(self.model.joints, self.model.root):
@@ -96,13 +96,13 @@ class Details:
 
 
 def limits_of(limits: Limits) -> dict[str, float]:
-    """Limits that a joint has, by name."""
+    """Return the finite limits of a joint, by name."""
     found = {name: getattr(limits, name) for name in ("lower", "upper", "velocity", "effort")}
     return {name: x for name, x in found.items() if math.isfinite(x)}
 
 
 def drive_of(drive: Drive | None) -> dict[str, Any] | None:
-    """Constants of a drive that were given, by name; None without a drive."""
+    """Return the constants of a drive that were given, by name; None without a drive."""
     if drive is None:
         return None
     return {name: [plain(x) for x in value] if isinstance(value, tuple) else plain(value) for name, value in drive.given.items()}
@@ -114,7 +114,7 @@ def plain(x: Any) -> Any:
 
 
 def limit_words(joint: Joint) -> str:
-    """`, -2.9 to 2.9 rad, at most 2.2 rad/s and 90 N m`."""
+    """Return words such as `, -2.9 to 2.9 rad, at most 2.2 rad/s and 90 N m`."""
     limits = limits_of(joint.limits)
     x, f = units(joint.kind)
     words = ""
@@ -125,7 +125,7 @@ def limit_words(joint: Joint) -> str:
 
 
 def inertia_words(inertia: Inertia | None) -> list[str]:
-    """Mass, centre and tensor, with units; products of inertia only where there are some."""
+    """Return mass, centre and tensor with units; products of inertia only if some are not zero."""
     if inertia is None:
         return ["no inertia"]
     centre = ", ".join(few_digits(x) for x in inertia.com)
@@ -137,7 +137,7 @@ def inertia_words(inertia: Inertia | None) -> list[str]:
 
 
 def drive_words(drive: Drive | None, kind: str = "revolute") -> str:
-    """`gear 62.6, rotor 0.0002 kg m^2, viscous 0.00148 N m s/rad (on the motor's side)`."""
+    """Return words such as `gear 62.6, rotor 0.0002 kg m^2, viscous 0.00148 N m s/rad (on the motor's side)`."""
     if drive is None:
         return ""
     x, f = ("rad", "N m") if drive.side == "motor" else units(kind)

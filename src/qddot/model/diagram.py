@@ -1,4 +1,4 @@
-"""The kinematic tree with its drives, drawn: as plain text, and as SVG. Names are text and never markup."""
+"""Drawings of the kinematic tree with its drives, as plain text and as SVG. Names are text and never markup."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ COLORS = {"link": "#0072B2", "joint": "currentColor", "drive": "#D55E00", "frame
 class Diagram:
     """A robot's tree: `print` shows it as text, a notebook as a drawing, `svg()` and `save(path)` give the drawing.
 
-    Each line is a link and the joint that moves it, with gear, motor and friction; what closes loops and what drives several joints
-    follows below the tree.
+    Each line is a link and the joint that moves it, with gear, motor and friction. Coupled motors and constraints that close loops
+    follow below the tree.
     """
 
     def __init__(self, model: Model) -> None:
@@ -39,7 +39,7 @@ class Diagram:
 
     @property
     def is_plain(self) -> bool:
-        """A chain of links and joints, and nothing else: no branch, drive, coupled motor or loop."""
+        """True for a mere chain of links and joints: no branch, drive, coupled motor or loop."""
         parents = [line.parent for line in self.lines]
         return len(set(parents)) == len(parents) and not self.notes and not any(line.has_drive for line in self.lines)
 
@@ -48,7 +48,7 @@ class Diagram:
 
     @property
     def notes(self) -> list[tuple[str, str]]:
-        """(kind, words) of what is not part of the tree: coupled motors, loops."""
+        """(kind, words) of each part outside the tree: coupled motors, loops."""
         found = []
         for x in self.model.transmissions:
             for motor, row, drive in zip(x.motors, x.matrix, x.drives):
@@ -61,21 +61,18 @@ class Diagram:
             else:
                 words = f"{x.link1} - {x.link2}"
             state = "" if x.active else " (not active)"
-            name = "" if x.name == "loop" else f"{x.name}: "  # which stands before it already
+            name = "" if x.name == "loop" else f"{x.name}: "  # each line begins with "loop" already
             found.append(("loop", f"{type(x).__name__.lower()} {name}{words}{state}"))
         return found
 
     def __str__(self) -> str:
-        rows = []
-        for k, line in enumerate(self.lines):
-            rows.append(self.prefix(k) + line.words)
-        rows += [f"{kind}: {words}" for kind, words in self.notes]
-        return "\n".join(rows)
+        rows = [self.prefix(k) + line.words for k, line in enumerate(self.lines)]
+        return "\n".join([*rows, *(f"{kind}: {words}" for kind, words in self.notes)])
 
     __repr__ = __str__
 
     def prefix(self, k: int) -> str:
-        """The branches on the left of a line."""
+        """Return the branches on the left of a line."""
         if k == 0:
             return ""
         at, text = self.lines[k].parent, "|-- " if self.has_later_sibling(k) else "`-- "
@@ -90,7 +87,7 @@ class Diagram:
     # the drawing ------------------------------------------------------------------------------------------------------
 
     def svg(self) -> str:
-        """The drawing, a complete `<svg>` element."""
+        """Return the drawing, a complete `<svg>` element."""
         rows = [(MARGIN + INDENT * line.depth, line) for line in self.lines]
         width = max(x + 20 + WIDTH_OF_A_CHARACTER * len(line.words) for x, line in rows)
         width = max([width, *(MARGIN + WIDTH_OF_A_CHARACTER * (len(words) + 8) for _, words in self.notes)]) + MARGIN
@@ -118,12 +115,12 @@ class Diagram:
     _repr_svg_ = svg
 
     def save(self, path: str | Path) -> None:
-        """Write the drawing, or the text where the name does not end with .svg."""
+        """Write the drawing if the name ends with .svg, else the text."""
         file_path("path", path).write_text(self.svg() if str(path).endswith(".svg") else f"{self}\n", encoding="utf-8")
 
 
 class Line:
-    """A link, and the joint that moves it."""
+    """A line of the diagram: a link, and the joint that moves it."""
 
     def __init__(self, depth: int, parent: int, link: str, joint: Joint | None, frames: list[str]) -> None:
         self.depth, self.parent, self.joint = depth, parent, joint
@@ -144,7 +141,7 @@ class Line:
 
 
 def joint_words(joint: Joint) -> str:
-    """`elbow: revolute about z`."""
+    """Return words such as `elbow: revolute about z`."""
     words = f"{joint.name}: {joint.kind}"
     if joint.kind not in ("fixed", "free", "spherical"):
         axis = tuple(joint.axis)
@@ -158,7 +155,7 @@ def joint_words(joint: Joint) -> str:
 
 
 def drive_words(drive: Drive | None) -> str:
-    """`gear 100, rotor 2e-05 kg m^2, friction`."""
+    """Return words such as `gear 100, rotor 2e-05 kg m^2, friction`."""
     if drive is None:
         return ""
     side = drive.at_joint
@@ -173,7 +170,7 @@ def drive_words(drive: Drive | None) -> str:
 
 
 def text_of(words: str) -> str:
-    """Words as the text of an element; characters that XML cannot hold are replaced."""
+    """Return words as the text of an element; characters that XML does not allow are replaced."""
     return escape(
         "".join(c if c >= " " and not 0xD800 <= ord(c) <= 0xDFFF and c not in "\ufffe\uffff" else "\ufffd" for c in words)
     )

@@ -1,4 +1,4 @@
-"""Constants of a drive: numbers that hold either way, or a pair of them for positive and for negative speed."""
+"""Constants of a drive: one number for both directions, or a pair for positive and for negative speed."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from qddot.errors import ModelValueError
 from qddot.model.scalar import Scalar, as_scalar, is_symbolic
 
 Pair = tuple[Scalar, Scalar]
-"""For positive and for negative speed."""
+"""A constant for positive and for negative speed."""
 
 
 def turned(values: Pair, ratio: Scalar, size: Scalar, power: int) -> Pair:
-    """A pair of constants at another shaft; positive and negative change places where that turns the other way."""
+    """Return a pair of constants as felt at another shaft: scaled by `size**power`, and swapped if that shaft turns the other
+    way."""
     positive, negative = values
     scale = size**power
     if positive == negative or not is_symbolic(ratio) or ratio.is_positive:
@@ -28,6 +29,7 @@ def pair(value: Scalar | Pair) -> Pair:
 
 
 def either_way(name: str, value: Scalar | Sequence[Scalar]) -> Scalar | Pair:
+    """Read a constant that is one number or a pair. Raises ModelValueError: neither, or one negative number."""
     if not isinstance(value, Sequence) or isinstance(value, str):
         value = number(name, value)
         not_negative(name, value)
@@ -39,6 +41,7 @@ def either_way(name: str, value: Scalar | Sequence[Scalar]) -> Scalar | Pair:
 
 
 def not_negative(name: str, value: Scalar) -> None:
+    """Refuse a negative constant. Raises ModelValueError."""
     if not is_symbolic(value) and value < 0:
         raise refuse(
             name, value, "friction, stiffness, inertia and the constants of a motor are not negative", "give its magnitude"
@@ -46,6 +49,7 @@ def not_negative(name: str, value: Scalar) -> None:
 
 
 def number(name: str, value: object) -> Scalar:
+    """Return a finite number or an expression. Raises ModelValueError: anything else."""
     try:
         return as_scalar(value)
     except (TypeError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""Drive of a joint: friction, gear and rotor, spring and damper. A term of the joint, so that no algorithm branches on it."""
+"""Drive of a joint: friction, gear and rotor, spring and damper, as one term of the joint, so that no algorithm branches on it."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ Harmonic = tuple[int, Scalar, Scalar]
 
 @dataclass(frozen=True, repr=False)
 class Drive(Friction):
-    """A joint's drive. Besides what the links ask for, `load` with the rotor in it, the joint needs::
+    """A joint's drive: friction, gear, rotor and spring. To the force `load` that links and rotor need, the joint adds::
 
         viscous * qd + (coulomb + (static - coulomb) / (1 + (qd / stribeck_velocity)^2) + load_friction * |load|) * sign(qd),
 
-    and what else `Friction` says; its spring adds `stiffness * (q - rest)`; each as felt at the joint (`at_joint`). Units are those
-    of a hinge; for a slider read N for N m and m for rad.
+    the other terms of `Friction`, and `stiffness * (q - rest)` of its spring; each as felt at the joint (`at_joint`). Units are
+    those of a hinge; for a slider read N for N m and m for rad.
 
     Args:
         viscous, coulomb, static, stribeck_velocity, load_friction, smoothing_velocity, viscous_quadratic, viscous_cubic, offset:
@@ -33,18 +33,18 @@ class Drive(Friction):
             feeds energy, is kept with a warning.
         stiffness: of a spring between the joint's two links, N m/rad.
         rest: joint position where the spring is relaxed, rad; always on the joint side.
-        harmonics: of a hinge, (k, a, b) for each `a cos(k q) + b sin(k q)` that the joint needs besides, N m: of a cylinder that
-            balances the arm, or of a motor that cogs k times a turn; always on the joint side.
+        harmonics: of a hinge, (k, a, b) for each additional joint torque `a cos(k q) + b sin(k q)`, N m: of a cylinder that
+            balances the arm, or of a motor that cogs k times per turn; always on the joint side.
         gear_ratio: N, motor turns per joint turn.
         rotor_inertia: Jm, kg m^2, always of the rotor itself, about its axis; the joint feels `N^2 Jm`.
-        rotor_axis: direction (3,) of that axis on the joint's parent link, in the link's frame: then the rotor is a gyroscope,
-            which turns with the parent and at N times the joint's rate on top of it, and the parent's inertia must not contain Jm
-            (it does contain the rotor's mass and its moments across the axis). Without it, only `N^2 Jm` is felt, at the joint.
+        rotor_axis: direction (3,) of that axis on the joint's parent link, in the link's frame. With it the rotor is a gyroscope:
+            it turns with the parent, and relative to it at N times the joint's rate. The parent's inertia must then not contain Jm,
+            but does contain the rotor's mass and its moments across the axis. Without it, only `N^2 Jm` acts, at the joint.
         series_stiffness: of an elastic gear between motor and joint, N m/rad, None for a rigid one. The motor then has a coordinate
             of its own, `<joint>.motor`, in radians of the joint, after those of all joints: its rotor, friction and damper stay
             with it, joint forces act on it, and the gear pulls both together (Spong 1987); the spring stays with the links.
         series_damping: of that gear, N m s/rad. Both are on the joint's side.
-        torque_speed: (stall torque N m, no-load speed rad/s) of the motor itself: the line that limits what it can give.
+        torque_speed: (stall torque N m, no-load speed rad/s) of the motor itself: the line that limits its torque.
         resistance, inductance, torque_constant: R ohm, L H and k N m/A of an electric motor, for simulations under voltage:
             `u = R i + L di/dt + k N qd` and `tau = N k i`. In SI units k is also the constant of the back-EMF, V s/rad.
         side: where friction, damping and stiffness were measured: `"joint"`, or `"motor"`: then viscous friction, damping and
@@ -101,7 +101,7 @@ class Drive(Friction):
 
     @property
     def given(self) -> dict[str, Any]:
-        """Constants that differ from those of a drive that does nothing, by name."""
+        """The constants that differ from their defaults, by name."""
         return {field.name: getattr(self, field.name) for field in fields(self) if getattr(self, field.name) != field.default}
 
     def __repr__(self) -> str:
@@ -119,12 +119,12 @@ class Drive(Friction):
 
     @property
     def at_joint(self) -> JointSide:
-        """Drive as seen from the joint: constants of the motor's side geared."""
+        """The drive as felt at the joint: constants of the motor's side are scaled by the gear ratio."""
         N = self.gear_ratio
         friction = replace(self.friction, viscous=tuple(x + self.damping for x in pair(self.viscous)))
         stiffness = self.stiffness
         if self.side == "motor":
-            friction, stiffness = friction.geared(abs(N)), stiffness * (N * N)  # directions are those of the joint
+            friction, stiffness = friction.geared(abs(N)), stiffness * (N * N)  # directions are those of the joint already
         return JointSide(N * N * self.rotor_inertia, stiffness, self.rest, friction, self.harmonics)
 
     def map(self, f: Callable[[Scalar], Scalar]) -> Drive:
@@ -141,21 +141,21 @@ MECHANICAL = (
 )  # fmt: skip
 
 NUMBERS = (*FRICTION, *MECHANICAL)
-"""The fields of a drive that are one number, or a pair of them."""
+"""The fields of a drive that are one number or a pair of numbers."""
 
 
 @dataclass(frozen=True)
 class JointSide:
-    """A drive's values at the joint."""
+    """The constants of a drive as felt at the joint."""
 
     armature: Scalar = 0.0  # reflected rotor inertia
     stiffness: Scalar = 0.0
     rest: Scalar = 0.0
-    friction: ShaftFriction = ShaftFriction()  # its laws and their constants
-    harmonics: tuple[Harmonic, ...] = ()  # torques that come again in every turn
+    friction: ShaftFriction = ShaftFriction()
+    harmonics: tuple[Harmonic, ...] = ()  # torques that repeat in every turn
 
     def driven_by(self, multiplier: Scalar, offset: Scalar) -> JointSide:
-        """Drive as felt at the coordinate of a leader, for a joint at `multiplier * q + offset`."""
+        """Return the drive as felt at the coordinate q of a leader, for a joint at `multiplier * q + offset`."""
         square = multiplier * multiplier
         return JointSide(
             armature=self.armature * square,
@@ -170,6 +170,7 @@ class JointSide:
 
 
 def _harmonics(value: object) -> tuple[Harmonic, ...]:
+    """Return the (k, a, b) of a drive, checked. Raises ModelValueError: not rows of three numbers, or a wrong order."""
     fix = "give [[k, a, b], ...] for a cos(k q) + b sin(k q), each k once"
     try:
         rows = [tuple(row) for row in value]  # type: ignore[union-attr]
@@ -183,6 +184,7 @@ def _harmonics(value: object) -> tuple[Harmonic, ...]:
 
 
 def _axis(value: Sequence[Scalar]) -> Vec:
+    """Return the unit vector of a rotor's axis. Raises ModelValueError: not three numbers, or zero."""
     try:
         axis, length = unit(vec(value))
     except (TypeError, ValueError) as error:
@@ -193,6 +195,7 @@ def _axis(value: Sequence[Scalar]) -> Vec:
 
 
 def _torque_speed(value: Sequence[float]) -> tuple[float, float]:
+    """Return (stall torque, no-load speed), checked. Raises ModelValueError: not two positive numbers."""
     numbers = tuple(number("torque_speed", x) for x in value) if isinstance(value, Sequence) else ()
     if len(numbers) != 2 or any(is_symbolic(x) or x <= 0 for x in numbers):
         raise refuse("torque_speed", value, "two positive numbers are needed, stall torque and no-load speed", "give both")
@@ -200,6 +203,7 @@ def _torque_speed(value: Sequence[float]) -> tuple[float, float]:
 
 
 def _positive(name: str, value: object) -> Scalar:
+    """Return a positive number or an expression. Raises ModelValueError: anything else."""
     x = number(name, value)
     if not is_symbolic(x) and x <= 0:
         raise refuse(name, value, "a positive number is needed", "give a number above zero")

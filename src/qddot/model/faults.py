@@ -1,4 +1,4 @@
-"""Everything that is wrong with a description, told at once."""
+"""All errors of a description, reported at once."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from types import TracebackType
 
 from qddot.errors import ModelError, ModelLimitError, ModelSecurityError
 
-MOST = 20  # errors are gathered of one description: after so many one begins to mend, and each looks for names like its own
-AT_ONCE = (ModelLimitError, ModelSecurityError)  # nothing more is read after these
+MOST = 20  # errors that are gathered: nobody corrects more in one go, and searching similar names for each takes time
+AT_ONCE = (ModelLimitError, ModelSecurityError)  # after these nothing more is read
 
 
 class Faults:
-    """Errors of a description's parts, gathered until all parts were looked at.
+    """Collect the errors of a description's parts until all parts are checked: `with faults:` around each, then `tell()`.
 
     >>> from qddot.model.faults import Faults
     >>> faults = Faults()
@@ -40,13 +40,13 @@ class Faults:
         return True
 
     def tell(self) -> None:
-        """Raise the first error, which has the others with it; nothing where nothing is wrong."""
+        """Raise the first error, with the others attached; do nothing if there is none."""
         if self.found:
             raise together(self.found) from None
 
 
 def together(errors: Sequence[ModelError]) -> ModelError:
-    """The first of some errors, with the `others`."""
+    """Return the first error with the others attached as `others`."""
     first, *others = errors
     for error in others:
         error.others = ()

@@ -1,4 +1,4 @@
-"""How a robot meets a scalar: a field lifts the model's numbers and evaluates the few functions joints need."""
+"""Kinds of scalar: a field converts the model's numbers to its kind and evaluates the few functions that joints need."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from qddot.model.scalar import Scalar
 
 
 class Field(Protocol):
-    """A kind of scalar. Everything else the algorithms do is `+ - * /`.
+    """A kind of scalar. All other operations of the algorithms are `+ - * /`.
 
     Attributes:
         rounding: relative rounding error of one operation; 0 for exact scalars.
@@ -21,7 +21,7 @@ class Field(Protocol):
     rounding: float
 
     def constant(self, x: Scalar) -> Scalar:
-        """A number (or SymPy expression) of the model, as this kind of scalar; exact 0 and 1 stay exact."""
+        """Convert a number (or SymPy expression) of the model to this kind of scalar; exact 0 and 1 stay exact."""
         ...
 
     def cos_sin(self, angle: Scalar) -> tuple[Scalar, Scalar]: ...
@@ -39,12 +39,12 @@ class Field(Protocol):
     def atan2(self, y: Scalar, x: Scalar) -> Scalar: ...
 
     def where_positive(self, x: Scalar, then: Scalar, otherwise: Scalar) -> Scalar:
-        """`then` where `x > 0`, else `otherwise`; both are evaluated."""
+        """Return `then` where `x > 0`, else `otherwise`; both are evaluated."""
         ...
 
 
 def cos_sin(angle: float) -> tuple[float, float]:
-    """(cos, sin) of a number; not numbers where it has overflowed, which Python would refuse."""
+    """Return (cos, sin) of a number; NaN if it is not finite, where Python's functions would raise."""
     return (math.cos(angle), math.sin(angle)) if math.isfinite(angle) else (math.nan, math.nan)
 
 
@@ -76,7 +76,7 @@ class Floats:
 
 
 class Arrays(Floats):
-    """NumPy arrays, element by element: what is not compiled, such as a column of a log."""
+    """NumPy arrays, element by element, for computations that are not compiled, such as those on columns of a log."""
 
     def cos_sin(self, angle: Any) -> tuple[Any, Any]:
         return np.cos(angle), np.sin(angle)

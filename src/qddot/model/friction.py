@@ -1,20 +1,20 @@
-"""Friction, each law once. A shaft that turns at the speed v needs, besides its load, the sum of
+"""The laws of friction. A shaft that turns at the speed v needs, besides its load, the sum of
 
-    constant            curve over v                    at a gear ratio N the constant is felt
+    constant            curve over v                    behind a gear ratio N the constant acts
     viscous             v                               N^2 times
     viscous_quadratic   v |v|                           |N|^3 times
     viscous_cubic       v^3                             N^4 times
     coulomb             s(v)                            |N| times
     stribeck            s(v) / (1 + (v / v_s)^2)        |N| times, v_s / |N|
-    load                s(v) |load|                     as it is
+    load                s(v) |load|                     unchanged
     offset              1                               N times
 
-The step s(v) is the sign of v: such friction sticks, and `qddot.simulate` finds out when. Smoothed over a speed w it is
-`v / (w^4 + v^4)^(1/4)`, slope 1 / w at rest and 1 to a per cent from `2.2 w` on, and nothing sticks. Viscous, Coulomb and Stribeck
-friction may have a constant of their own for each direction.
+The step s(v) is the sign of v; such friction sticks, and `qddot.simulate` finds out when. Smoothed over a speed w, the step is
+`v / (w^4 + v^4)^(1/4)`: its slope at rest is 1 / w, it is 1 to a per cent from `2.2 w` on, and nothing sticks. Viscous, Coulomb and
+Stribeck friction may have a different constant for each direction.
 
-The curves are written over any scalar, so they are the kernels, the closed forms, the printed formulas, the exported code and the
-columns of the regressor. They need nothing but `+ - * /`, square roots and signs, which every target rounds alike.
+The curves are written over any scalar, so kernels, closed forms, printed formulas, exported code and the columns of the regressor
+all come from them. They use only `+ - * /`, square roots and signs, which every target rounds alike.
 """
 
 from __future__ import annotations
@@ -29,26 +29,26 @@ from qddot.model.field import Field
 from qddot.model.scalar import Scalar, is_symbolic, is_zero
 from qddot.model.spatial import map_scalars
 
-# as it is described -------------------------------------------------------------------------------------------------------------
+# friction in a description --------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Friction:
-    """Friction as it is described: what a `Drive` says of it, on either side of its gear.
+    """Friction as a description gives it: the part of a `Drive` about friction, on either side of its gear.
 
-    A number that may depend on the direction is one number, or a pair (positive, negative); of a pair the signs are ignored.
-    Units are those of a hinge.
+    A number that may depend on the direction is one number, or a pair (positive, negative), whose signs are ignored. Units are
+    those of a hinge.
 
     Args:
         viscous: N m s/rad; may depend on the direction.
         coulomb: dry friction while moving, N m; may depend on the direction.
-        static: what dry friction holds at standstill, N m, in the same forms; not less than `coulomb`, which 0 means.
-        stribeck_velocity: speed at which the difference of static and Coulomb friction has halved, rad/s; 0: at once.
-        load_friction: friction that grows with the load, as a part of it: a bad gear has 0.3.
-        smoothing_velocity: speed over which dry friction turns round, rad/s; 0: at once, and it sticks.
-        viscous_quadratic: what multiplies `v |v|`, N m s^2/rad^2.
-        viscous_cubic: what multiplies `v^3`, N m s^3/rad^3.
-        offset: a force whatever the speed, N m, either sign: of a drive that shows torque at rest.
+        static: the load that dry friction holds at standstill, N m, in the same forms; not less than `coulomb`; 0: equal to it.
+        stribeck_velocity: speed at which static friction has fallen halfway to Coulomb friction, rad/s; 0: it falls at once.
+        load_friction: friction that grows with the load, as a fraction of it: a bad gear has 0.3.
+        smoothing_velocity: speed over which dry friction changes its sign, rad/s; 0: at once, and it sticks.
+        viscous_quadratic: coefficient of `v |v|`, N m s^2/rad^2.
+        viscous_cubic: coefficient of `v^3`, N m s^3/rad^3.
+        offset: a force of any sign that does not depend on the speed, N m: of a drive that shows torque at rest.
 
     Raises:
         ModelValueError: a friction that is negative, or less at standstill than in motion, or that nothing could overcome.
@@ -66,7 +66,7 @@ class Friction:
     offset: Scalar = 0.0
 
     def check_friction(self) -> None:
-        """Make numbers of what was given, and refuse what is no friction."""
+        """Convert the given values to numbers, and refuse impossible ones."""
         for name in FRICTION:
             value = getattr(self, name)
             value = either_way(name, value) if name in DIRECTED else number(name, value)
@@ -91,7 +91,7 @@ class Friction:
 
     @property
     def friction(self) -> ShaftFriction:
-        """Friction of the shaft on which it was measured."""
+        """The friction as felt on the shaft on which it was measured."""
         dry, static = pair(self.coulomb), pair(self.static)
         rise = [0.0 if is_zero(s) else s - d for s, d in zip(static, dry)]
         return ShaftFriction(
@@ -108,21 +108,21 @@ class Friction:
 
 
 FRICTION = tuple(field.name for field in fields(Friction))
-"""What a description may say of friction."""
+"""The keys of friction in a description."""
 
 DIRECTED = ("viscous", "coulomb", "static")
-"""Which of that may be a pair."""
+"""The keys whose value may be a pair, one number for each direction."""
 
 DRY = ("coulomb", "static", "stribeck_velocity", "load_friction")
-"""Which of that sticks, unless it is smoothed."""
+"""The keys of dry friction, which sticks unless it is smoothed."""
 
 
-# as a shaft feels it ------------------------------------------------------------------------------------------------------------
+# friction on a shaft --------------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class ShaftFriction:
-    """Friction as a shaft feels it: the constants of the laws, and what their curves need."""
+    """Friction as a shaft feels it: the constants of the laws, and the parameters of their curves."""
 
     viscous: Pair = (0.0, 0.0)
     viscous_quadratic: Scalar = 0.0
@@ -131,22 +131,22 @@ class ShaftFriction:
     stribeck: Pair = (0.0, 0.0)
     load: Scalar = 0.0
     offset: Scalar = 0.0
-    steepness: Scalar = 0.0  # the reciprocal of the Stribeck velocity; 0 where the rise is gone as soon as the shaft moves
-    width: Scalar = 0.0  # the speed over which dry friction is smoothed; 0 where it is not
+    steepness: Scalar = 0.0  # reciprocal of the Stribeck velocity; 0: static friction falls to Coulomb's as soon as the shaft moves
+    width: Scalar = 0.0  # speed over which dry friction is smoothed; 0: not at all
 
     @property
     def laws(self) -> tuple[Law, ...]:
-        """Laws that act while the shaft moves, but for friction by the load."""
+        """The laws that act while the shaft moves, except friction by the load."""
         return tuple(law for law in LAWS if not all(map(is_zero, law.values(self))))
 
     @property
     def is_dry(self) -> bool:
-        """Some friction depends on the direction, however slow the motion."""
+        """True if some friction depends on the direction, however slow the motion."""
         return not all(map(is_zero, (*self.coulomb, *self.stribeck, self.load)))
 
     @property
     def least_damping(self) -> Scalar:
-        """The smaller of its viscous constants, negative where it feeds energy; 0 while that is not known."""
+        """The smaller of the viscous constants, negative if it feeds energy; 0 if they are symbols."""
         return 0.0 if any(map(is_symbolic, self.viscous)) else min(self.viscous)
 
     @property
@@ -156,22 +156,23 @@ class ShaftFriction:
 
     @property
     def needs_sign(self) -> bool:
-        """Its curves contain the sign of the speed: of hard steps, of magnitudes, and of constants that depend on the direction."""
+        """True if the curves contain the sign of the speed: in hard steps, magnitudes, or constants that depend on the
+        direction."""
         bent = any(law.is_signed or not law.is_same_both_ways(self) for law in self.laws)
         hard = any(law.is_dry for law in self.laws) or not is_zero(self.load)
         return bent or (hard and is_zero(self.width))
 
     @property
     def is_smoothed(self) -> bool:
-        """Its curves contain the smoothed step."""
+        """True if the curves contain the smoothed step."""
         return (any(law.is_dry for law in self.laws) or not is_zero(self.load)) and not is_zero(self.width)
 
     def map(self, f: Callable[[Scalar], Scalar]) -> ShaftFriction:
-        """Friction with `f` applied to every number."""
+        """Return the friction with `f` applied to every number."""
         return ShaftFriction(**{x.name: map_scalars(f, getattr(self, x.name)) for x in fields(self)})
 
     def geared(self, ratio: Scalar) -> ShaftFriction:
-        """Friction as felt at a shaft of which this one makes `ratio` turns a turn."""
+        """Return the friction as felt at another shaft, for each turn of which this one makes `ratio` turns."""
         size = abs(ratio)
         both = lambda values, power: turned(values, ratio, size, power)  # noqa: E731
         return ShaftFriction(
@@ -187,8 +188,10 @@ class ShaftFriction:
         )
 
     def constants(self, nominal: ShaftFriction) -> list[tuple[str, Scalar]]:
-        """(name, value) of each constant that acts in motion, one for each direction where these differ. `nominal`: the same
-        friction in plain numbers, which say what there is of it."""
+        """Return (name, value) of each constant that acts in motion, one for each direction where these differ.
+
+        `nominal`: the same friction in plain numbers, which decide which laws and directions there are.
+        """
         found: list[tuple[str, Scalar]] = []
         for law in nominal.laws:
             positive, negative = law.values(self)
@@ -197,13 +200,13 @@ class ShaftFriction:
         return found + ([] if is_zero(nominal.load) else [(LOAD, self.load)])
 
     def at(self, field: Field, v: Scalar, direction: Scalar | None = None, nominal: ShaftFriction | None = None) -> Sliding:
-        """The shaft at a speed. `direction`: 1, -1 or 0 instead of the sign of v, which then is not asked for; `nominal`: as in
+        """Return the shaft at the speed v. `direction`: 1, -1 or 0, to be used instead of the sign of v; `nominal`: as in
         `constants`."""
         return Sliding(field, self, nominal or self, v, direction)
 
 
 class Sliding:
-    """A shaft with friction, at a speed: what the laws see. Parts that no law asks for are never computed."""
+    """A shaft with friction at some speed: the argument of the laws' curves. Terms that no law uses are never computed."""
 
     def __init__(self, field: Field, friction: ShaftFriction, nominal: ShaftFriction, v: Scalar, direction: Scalar | None) -> None:
         self.field, self.friction, self.nominal, self.v = field, friction, nominal, v
@@ -243,11 +246,11 @@ class Sliding:
         return self.v * self.friction.steepness * self.friction.steepness * 2
 
     def torque(self) -> Scalar:
-        """Friction of the shaft, but for the part that grows with the load."""
+        """Return the friction of the shaft, without the part that grows with the load."""
         return self._sum(lambda law: law.curve(self))
 
     def slope(self) -> Scalar:
-        """How that grows with v."""
+        """Return the derivative of `torque` with respect to v."""
         return self._sum(lambda law: law.slope(self))
 
     def _sum(self, part: Callable[[Law], Scalar]) -> Scalar:
@@ -262,19 +265,19 @@ class Sliding:
         return total
 
     def load_factor(self, load: Scalar) -> Scalar:
-        """Factor of the load: friction in the gear is a part of it, against the motion.
+        """Return the factor by which the load grows through friction in the gear.
 
-        `load + part * |load| * s(v)`, where the load is everything but friction. The other way round, what a force R leaves for
-        the load is R divided by the factor that belongs to R, for the part is less than one and so both have the same sign.
+        The load, which is everything except friction, becomes `load + part * |load| * s(v)`. In the other direction, a force R is
+        divided by the factor of R itself: `part` is less than one, so R and the load that it moves have the same sign.
         """
         return 1 + self.friction.load * self.step * self.field.sign(load)
 
     def load_factor_slope(self, load: Scalar) -> Scalar:
-        """How that grows with v."""
+        """Return the derivative of `load_factor` with respect to v."""
         return self.friction.load * self.step_slope * self.field.sign(load)
 
     def curves(self, load: Scalar) -> dict[str, Scalar]:
-        """Curve that each of `ShaftFriction.constants` multiplies; `load`: the force on the shaft without friction."""
+        """Return the curve of each of `ShaftFriction.constants`, by its name. `load`: the force on the shaft without friction."""
         found: dict[str, Scalar] = {}
         for law in self.nominal.laws:
             curve = law.curve(self)
@@ -295,18 +298,18 @@ class Law(NamedTuple):
     # curve, slope: over the speed of a shaft, per unit of the constant; its derivative
     curve: Callable[[Sliding], Scalar]
     slope: Callable[[Sliding], Scalar]
-    is_dry: bool = False  # it has a step where the motion turns round
-    is_signed: bool = False  # its curve has the sign of the speed in it, though no step
-    symbol: str = ""  # the letter of the constant on paper, where numbers become symbols; none: it stays a number
+    is_dry: bool = False  # the curve has a step where the speed changes its sign
+    is_signed: bool = False  # the curve contains the sign of the speed, but has no step
+    symbol: str = ""  # letter of the constant where numbers become symbols; empty: it stays a number
 
     def values(self, friction: ShaftFriction) -> Pair:
-        """The constant for positive and for negative speed; zeros where it does not act in motion."""
+        """Return the constant for positive and for negative speed; zeros if it does not act in motion."""
         if self.name == "stribeck" and is_zero(friction.steepness):
             return 0, 0
         return pair(getattr(friction, self.name))
 
     def is_same_both_ways(self, friction: ShaftFriction) -> bool:
-        """The constant is the same both ways."""
+        """True if the constant is the same in both directions."""
         positive, negative = self.values(friction)
         return bool(positive == negative)
 
@@ -324,20 +327,20 @@ LAWS = (
     ),
     Law("offset", lambda x: 1, lambda x: 0, symbol="Fo"),
 )
-"""The laws in which the joint forces are linear; friction by the load is `Sliding.load_factor`."""
+"""The laws that add to the joint forces, linear in their constants; friction by the load is `Sliding.load_factor`."""
 
-LOAD = "load"  # the name of the constant of friction by the load
-OTHER_WAY = "_negative"  # what follows the name of a constant for negative speeds, where it is not that for positive ones
+LOAD = "load"  # name of the constant of friction by the load
+OTHER_WAY = "_negative"  # suffix of the name of a constant for negative speeds, where it differs from that for positive ones
 NAMES = (*(f"{law.name}{way}" for law in LAWS for way in ("", OTHER_WAY)), LOAD)
 ANY_SIGN = ("offset",)  # constants that may be negative
 SETTLED = 2.7  # times the smoothing velocity: from there on the smoothed step is 1 to half a per cent
 
 
 def smooth_step(v: Any, width: Any) -> Any:
-    """s(v), smoothed: of arrays, or of whatever else has powers."""
+    """Return the smoothed step s(v), of arrays or of anything else that has powers."""
     return v * (width**4 + v**4) ** -0.25
 
 
 def stribeck_part(x: Any) -> Any:
-    """Part of Stribeck's rise that is left at x times its velocity; for arrays and numbers."""
+    """Return the fraction of Stribeck's rise that is left at x times its velocity, for arrays and numbers."""
     return 1 / (1 + x * x)

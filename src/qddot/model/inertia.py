@@ -1,4 +1,4 @@
-"""Mass, centre of mass and inertia tensor of one rigid body; shapes; physical consistency."""
+"""Mass, centre of mass and inertia tensor of one rigid body; those of simple shapes; physical consistency."""
 
 from __future__ import annotations
 
@@ -142,13 +142,13 @@ class Inertia:
 
     @staticmethod
     def from_mesh(mesh: Any, *, density: float | None = None, mass: float | None = None, scale: float = 1.0) -> Inertia:
-        """The inertia of a homogeneous body with this surface, in the axes of the mesh: exact, for the triangles it is given as.
+        """Return the exact inertia of a homogeneous body bounded by these triangles, in the axes of the mesh.
 
         Args:
-            mesh: path of a file (STL, OBJ, PLY, ...; needs the extra `mesh`), a pair (vertices (n, 3), triangles (m, 3)), or what
-                has such `vertices` and `faces`. Parts that overlap count twice.
-            density: kg/m^3; or give
-            mass: kg.
+            mesh: path of a file (STL, OBJ, PLY, ...; needs the extra `mesh`), a pair (vertices (n, 3), triangles (m, 3)), or an
+                object with such `vertices` and `faces`. Parts that overlap count twice.
+            density: kg/m^3; give either this
+            mass: or this, kg.
             scale: metres per unit of the mesh: 0.001 for millimetres.
 
         Raises:
@@ -196,7 +196,7 @@ class Inertia:
         return Inertia(self.mass, pose.point(self.com), rotate(pose.R, self.tensor))
 
     def rotated(self, R: Mat) -> Inertia:
-        """The body turned about the origin by `R`.
+        """Return the body turned about the origin by `R`.
 
         >>> from qddot.model.pose import from_rpy
         >>> turned = qddot.Inertia.rod(3.0, 2.0, axis="x").rotated(from_rpy(0, 0, np.pi / 2))
@@ -206,7 +206,7 @@ class Inertia:
         return self.moved(Transform(R, Vec(0.0, 0.0, 0.0)))
 
     def about(self, point: Sequence[Scalar] = (0, 0, 0)) -> Mat:
-        """The tensor about another point (parallel-axis theorem), in kg m^2.
+        """Return the tensor about another point (parallel-axis theorem), in kg m^2.
 
         >>> rod = qddot.Inertia.rod(3.0, 2.0, axis="x")
         >>> rod.about((1, 0, 0)).c.z  # about its end: m l^2 / 3
@@ -215,7 +215,7 @@ class Inertia:
         return self.tensor + steiner(self.mass, self.com - Vec(*point))
 
     def __add__(self, other: Inertia) -> Inertia:
-        """Two bodies welded together."""
+        """Return the inertia of two bodies welded together."""
         if is_zero(self.mass) and is_zero(other.mass):
             return Inertia(0.0, self.com, self.tensor + other.tensor)
         mass = self.mass + other.mass
@@ -231,7 +231,7 @@ class Inertia:
 
     @property
     def moments(self) -> PseudoInertia:
-        """(m, h, S) about the frame's origin, from those about the centre of mass: they keep their digits however far it is."""
+        """(m, h, S) about the frame's origin, moved there from the centre of mass, so that no digits are lost however far it is."""
         about_com = PseudoInertia.of(RigidInertia(self.mass, Vec(), self.tensor))
         return Transform(p=self.com).out_pseudo(about_com)
 
@@ -249,7 +249,7 @@ class Inertia:
         """The inverse of `ten_vector`.
 
         Raises:
-            ValueError: no mass but a first moment, or a negative mass: there is no such body.
+            ValueError: a first moment without mass, or a negative mass.
 
         >>> qddot.Inertia.from_ten_vector([2, 1, 0, 0, 0, 0, 0, 0.5, 0, 0.5]).com.x
         0.5
@@ -276,7 +276,7 @@ class Inertia:
         return np.block([[sigma, h[:, None]], [h[None, :], np.array([[self.mass]], dtype=I.dtype)]])
 
     def inconsistency(self, tolerance: float = 1e-9) -> str:
-        """Why no real body has these numbers; empty if one does (to `tolerance` of the largest moment).
+        """Return the reason why no real body has these numbers; empty if one does (to `tolerance` of the largest moment).
 
         >>> qddot.Inertia(1.0, tensor=(0.1, 0.1, 0.5)).inconsistency()
         'principal moments 0.1, 0.1, 0.5 kg m^2 break the triangle inequality: the largest exceeds the sum of the others'
@@ -326,6 +326,7 @@ def steiner(mass: Scalar, d: Vec) -> Mat:
 
 
 def _tensor(values: object) -> Mat:
+    """Return a 3 x 3 tensor from any form that `Inertia` takes. Raises ValueError: another shape, or not symmetric."""
     if isinstance(values, Mat):
         return map_scalars(as_scalar, values)
     array = np.array(values, dtype=object)

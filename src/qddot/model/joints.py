@@ -1,9 +1,9 @@
-"""Every joint type: how it moves its body, and the arithmetic of its coordinates.
+"""The joint types: how each moves its body, and the arithmetic of its coordinates.
 
-A body's frame sits on its joint with z along the axis, so there is one hinge, one slider and one screw. The motion subspace of
+A body's frame sits on its joint with z along the axis, so one hinge, one slider and one screw are enough. The motion subspace of
 each type is constant in the body frame. Quaternions are `wxyz` and unit.
 
-What else a new joint type takes stands in docs/architecture.md.
+docs/architecture.md says what else is needed for a new joint type.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ KINDS = ("revolute", "continuous", "prismatic", "helical", "planar", "spherical"
 SINGLE = ("revolute", "continuous", "prismatic", "helical")
 """Kinds with one coordinate: they may follow another joint, and carry a rotor or a spring."""
 
-FAR = 1e9  # a limit beyond it is none
+FAR = 1e9  # a limit beyond this means no limit
 
 X, Y, Z = Vec(1, 0, 0), Vec(0, 1, 0), Vec(0, 0, 1)
 
@@ -41,8 +41,8 @@ class JointType(Moving, Protocol):
 
     nq: int
     nv: int
-    quaternion: bool  # q begins with one
-    angle: bool  # q is an angle
+    quaternion: bool  # True if q begins with a quaternion
+    angle: bool  # True if q is an angle
 
     def rate(self, q: Sequence[Scalar], v: Sequence[Scalar]) -> list[Scalar]:
         """dq/dt, over any scalar."""
@@ -76,7 +76,7 @@ class Coordinate:
         return end - start
 
     def random(self, rng: np.random.Generator, lower: np.ndarray, upper: np.ndarray, batch: tuple[int, ...] = ()) -> np.ndarray:
-        """Uniform within the limits; an open side reaches pi (or 1 m) from zero or beyond the other limit."""
+        """Draw uniformly within the limits; an open side extends to pi (or 1 m) from zero, or farther if the other limit does."""
         reach = self.reach
         bounded_below, bounded_above = lower > -FAR, upper < FAR
         low = np.where(bounded_below, lower, np.minimum(-reach, np.where(bounded_above, upper - 2 * reach, -reach)))
@@ -96,7 +96,7 @@ class Revolute(Coordinate):
 
 
 class TurnedRevolute(Revolute):
-    """A hinge about z, its body turned by a constant angle, given by cosine and sine, against the frame that the hinge turns."""
+    """A hinge about z whose body is turned, by a constant angle with this cosine and sine, relative to the frame that it moves."""
 
     def __init__(self, cos: float, sin: float) -> None:
         self.cos, self.sin = cos, sin
@@ -132,7 +132,7 @@ class Helical(Coordinate):
 
 
 class Rotor:
-    """A shaft that spins about z with `sum rates_k qd_k`. What spins is alike all around, so its frame may as well stay behind."""
+    """A shaft that spins about z with `sum rates_k qd_k`. It is symmetric about its axis, so its frame need not turn with it."""
 
     def __init__(self, rates: Sequence[Scalar]) -> None:
         self.rates = tuple(rates)
@@ -246,7 +246,7 @@ def rotate_by(q: np.ndarray, v: np.ndarray) -> np.ndarray:
 
 
 def translation_factor(w: np.ndarray) -> np.ndarray:
-    """`V(w)` of the exponential on SE(3): the translation of the twist (w, v) is `V(w) v`."""
+    """Return `V(w)` of the exponential on SE(3): the translation of the twist (w, v) is `V(w) v`."""
     angle = np.linalg.norm(w, axis=-1)[..., None, None]
     square = angle**2
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -1,7 +1,7 @@
-"""From links and joints to a mechanism: bodies in order, each frame on its joint with z along the axis, fixed joints lumped.
+"""Lowering of links and joints to a mechanism: bodies in order, each frame on its joint with z along the axis, fixed joints lumped.
 
 This happens once per model. Algorithms see only `Body`: a parent, a constant placement, a joint type with constant motion
-subspace, an inertia, and which coordinates drive it.
+subspace, an inertia, and the coordinates that move it.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from qddot.errors import unknown_name
 from qddot.model.description import Joint, Limits
 from qddot.model.directed import pair
 from qddot.model.drive import Drive, JointSide
@@ -34,16 +35,17 @@ class Body:
     """One moving body.
 
     Attributes:
-        name: of the link its joint moves; a planar joint also makes two massless bodies named after the joint.
+        name: of the link that its joint moves; a planar joint also makes two massless bodies, named after the joint.
         parent: index of the parent body, or `WORLD`.
         placement: pose of the joint in the parent's body frame.
         joint: its type; the body frame is the moved joint frame, z along the axis.
-        inertia, moments: of everything fixed to it, about the body frame's origin, as moments of inertia and of mass.
+        inertia, moments: of everything fixed to the body, about the body frame's origin, as moments of inertia and of mass.
         link: pose of the link's own frame in the body frame.
         coordinates, columns: indices into q and qd.
-        rate, offset: joint position = rate * q + offset (1 and 0 unless it follows another joint or has a screw with raw length).
-        drive: what its joint adds, as felt at its coordinate; of one that is not driven nothing is asked.
-        reach: how far a slider carries it, m; 1 where there is no limit.
+        rate, offset: joint position = rate * q + offset; 1 and 0 unless it follows another joint, or its screw axis is not a unit
+            vector.
+        drive: of its joint, as felt at its coordinate; ignored unless `is_driven`.
+        reach: how far a slider carries the body, m; 1 if there is no limit.
     """
 
     index: int
@@ -66,11 +68,11 @@ class Body:
 
     @property
     def drive_name(self) -> str:
-        """The joint, or for the sliders of a planar joint `joint.x`, `joint.y`."""
+        """Name of the joint; `joint.x`, `joint.y` for the sliders of a planar joint."""
         return self.joint_name if self.is_link else self.name
 
     def over(self, field: Field, moments: PseudoInertia | None = None) -> LiftedBody:
-        """Body with constants lifted into `field`, and other moments of mass than its own, if given."""
+        """Return the body with its constants converted to the scalars of `field`, and with other moments of mass, if given."""
         lift = lambda thing: map_scalars(field.constant, thing)  # noqa: E731
         rate = field.constant(self.rate)
         return LiftedBody(
@@ -90,22 +92,22 @@ class Body:
 
 @dataclass(frozen=True, eq=False)
 class LiftedBody(Body):
-    """A body over some field; `subspace` pairs each column of qd that moves it with the motion it causes."""
+    """A body over some field of scalars; `subspace` pairs each column of qd that moves it with the motion that it causes."""
 
     subspace: tuple[tuple[int, Motion], ...] = ()
 
     def pose(self, field: Field, q) -> Transform:
-        """Pose of the body in its parent at q."""
+        """Return the pose of the body in its parent at q."""
         values = [q[i] * self.rate + self.offset for i in self.coordinates]
         return self.placement @ self.joint.transform(field, values)
 
     def velocity(self, qd) -> Motion:
-        """`S qd`."""
+        """Return the motion `S qd` of the body relative to its parent."""
         return sum((s * qd[c] for c, s in self.subspace), Motion())
 
 
 class Coordinates(NamedTuple):
-    """One joint with coordinates of its own, and where they stand in q and qd."""
+    """One joint with coordinates of its own, and their places in q and qd."""
 
     name: str
     kind: str
@@ -116,11 +118,13 @@ class Coordinates(NamedTuple):
 
     @property
     def single(self) -> bool:
-        """One ordinary coordinate, to which the limits of position belong."""
+        """True if the joint has one ordinary coordinate, to which the position limits apply."""
         return self.kind in SINGLE
 
 
 class Mechanism(NamedTuple):
+    """The moving bodies of a robot, its frames (name -> body and pose on it), and its coordinates."""
+
     bodies: tuple[Body, ...]
     frames: dict[str, tuple[int, Transform]]
     coordinates: tuple[Coordinates, ...]
@@ -128,16 +132,24 @@ class Mechanism(NamedTuple):
     nv: int
 
     def parts(self) -> Iterator[tuple[JointType, slice, slice]]:
-        """Each joint with coordinates of its own, a planar one as its three, with its places in q and in qd."""
+        """Yield each joint with coordinates of its own, a planar one as its three parts, with its places in q and in qd."""
         for joint in self.coordinates:
             i, k = joint.q.start, joint.v.start
             for part in joint.parts:
                 yield part, slice(i, i + part.nq), slice(k, k + part.nv)
                 i, k = i + part.nq, k + part.nv
 
+    def named(self, names: Sequence[str]) -> list[Coordinates]:
+        """Return the coordinates of joints by their names. Raises UnknownNameError: no such joint with coordinates of its own."""
+        own = {c.name: c for c in self.coordinates}
+        for name in names:
+            if name not in own:
+                raise unknown_name("joint", name, own)
+        return [own[name] for name in names]
+
 
 def lower(model: Model) -> Mechanism:
-    """Lump fixed joints, order bodies, hand out coordinates."""
+    """Lump fixed joints, order bodies, assign coordinates."""
     bodies: list[Body] = []
     frames: dict[str, tuple[int, Transform]] = {model.root: (WORLD, Transform())}
     for joint in in_order(model.joints, model.root):
@@ -162,7 +174,8 @@ def lower(model: Model) -> Mechanism:
 
 
 def in_order(joints: tuple[Joint, ...], root: str) -> list[Joint]:
-    """Parents before children; otherwise as given. Fixed joints come as soon as they can, so they never change the order of q."""
+    """Sort joints: parents before children, otherwise as given. Fixed joints come as early as possible and never change the order
+    of q."""
     below = defaultdict(list)
     for rank, joint in enumerate(joints):
         below[joint.parent].append((joint.kind != "fixed", rank, joint))
@@ -177,7 +190,7 @@ def in_order(joints: tuple[Joint, ...], root: str) -> list[Joint]:
 
 
 def chain_of(joint: Joint, parent: int, at: Transform, index: int) -> list[Body]:
-    """The bodies a joint moves: one, or three for a planar joint (two sliders and a hinge)."""
+    """Return the bodies that a joint moves: one, or three for a planar joint (two sliders and a hinge)."""
     if joint.kind in ("spherical", "free"):
         kind = Spherical() if joint.kind == "spherical" else Free()
         return [Body(index, joint.child, joint.name, parent, at, kind, joint.tip)]
@@ -207,7 +220,7 @@ def chain_of(joint: Joint, parent: int, at: Transform, index: int) -> list[Body]
 
 
 def hand_out(model: Model, bodies: list[Body]) -> tuple[Coordinates, ...]:
-    """Coordinates for every joint that owns some, in body order; followers then share those of their leader."""
+    """Assign coordinates to every joint that has its own, in body order; followers then share those of their leader."""
     by_name = {joint.name: joint for joint in model.joints}
     chains = defaultdict(list)
     for body in bodies:
@@ -232,9 +245,10 @@ def hand_out(model: Model, bodies: list[Body]) -> tuple[Coordinates, ...]:
 
 
 def take(bodies: list[Body], body: Body, joint: Joint, q: range, v: range, multiplier: Scalar = 1.0, offset: Scalar = 0.0) -> None:
+    """Replace a body by one that is moved by these places in q and qd, with the drive of its joint."""
     drive = joint.drive.at_joint if joint.drive else JointSide()
     if is_elastic(joint):
-        drive = JointSide(stiffness=drive.stiffness, rest=drive.rest, harmonics=drive.harmonics)  # the rest is the motor's
+        drive = JointSide(stiffness=drive.stiffness, rest=drive.rest, harmonics=drive.harmonics)  # friction acts on the motor
     elif joint.drive and joint.drive.rotor_axis is not None:
         drive = replace(drive, armature=0.0)  # the rotor is a body of its own
     bodies[body.index] = replace(
@@ -254,13 +268,13 @@ def is_elastic(joint: Joint) -> bool:
 
 
 def elastic_motors(model: Model, coordinates: tuple[Coordinates, ...]) -> tuple[Coordinates, ...]:
-    """The coordinates with one more for the motor of each elastic joint, after all others: effort is the motor's to give, and the
-    link's limits are those of position and speed."""
+    """Return the coordinates with one more for the motor of each elastic joint, after all others. The effort limit goes to the
+    motor; the limits of position and speed stay with the link."""
     nq, nv = coordinates[-1].q.stop if coordinates else 0, coordinates[-1].v.stop if coordinates else 0
-    kinds = {joint.name: joint for joint in model.joints}
+    joints = {joint.name: joint for joint in model.joints}
     links, motors = list(coordinates), []
     for k, c in enumerate(coordinates):
-        if is_elastic(kinds[c.name]):
+        if is_elastic(joints[c.name]):
             links[k] = c._replace(limits=replace(c.limits, effort=math.inf))
             at = len(motors)
             columns = range(nq + at, nq + at + 1), range(nv + at, nv + at + 1)
@@ -271,8 +285,7 @@ def elastic_motors(model: Model, coordinates: tuple[Coordinates, ...]) -> tuple[
 def rotors(
     model: Model, bodies: Sequence[Body], frames: Mapping[str, tuple[int, Transform]], coordinates: Sequence[Coordinates]
 ) -> list[Body]:
-    """Rotors that are bodies of their own: those of elastic joints, and those that say how they lie on the link that carries
-    them."""
+    """Return the rotors that are bodies of their own: those of elastic joints, and those with a `rotor_axis`."""
     moved = {body.joint_name: body for body in bodies}
     own = {c.name: c for c in coordinates}
     found: list[Body] = []
@@ -282,12 +295,12 @@ def rotors(
             continue
         body, index = moved[joint.name], len(bodies) + len(found)
         columns, rate = (tuple(own[f"{joint.name}.motor"].v), 1) if is_elastic(joint) else (body.columns, body.rate)
-        if drive.rotor_axis is not None:  # about its own axis it spins with N
+        if drive.rotor_axis is not None:  # spins about its own axis, N times as fast as the joint
             parent, pose = frames[joint.parent]
             at = snapped(pose @ Transform(drive.rotor_turn, Vec()))
             turns, inertia = Rotor([drive.gear_ratio * rate]), axial_inertia(drive.rotor_inertia)
             found.append(shaft(index, f"{joint.name}.rotor", parent, at, turns, columns, inertia))
-        if is_elastic(joint):  # friction, and otherwise the rotor, as felt at the joint: they turn with the motor's coordinate
+        if is_elastic(joint):  # friction, and a rotor without an axis, as felt at the joint, turn with the motor's coordinate
             index = len(bodies) + len(found)
             inertia = axial_inertia(drive.at_joint.armature if drive.rotor_axis is None else 0)
             side = replace(drive.at_joint, stiffness=0.0, rest=0.0, harmonics=())
@@ -296,7 +309,7 @@ def rotors(
 
 
 def gears(model: Model, bodies: Sequence[Body], coordinates: Sequence[Coordinates]) -> list[Body]:
-    """The elastic gears: shafts without inertia, turned by the difference of joint and motor."""
+    """Return the elastic gears: shafts without inertia, turned by the difference of joint and motor."""
     own = {c.name: c for c in coordinates}
     found: list[Body] = []
     for joint in model.joints:
@@ -334,6 +347,7 @@ def shaft(
     inertia: RigidInertia,
     side: JointSide | None = None,
 ) -> Body:
+    """Return a body that spins on a link or on the ground, with the friction and springs of a drive, if given."""
     drive = replace(side, armature=0.0) if side else JointSide()  # the inertia is the body's own
     moments, driven = PseudoInertia.of(inertia), {"drive": drive, "is_driven": side is not None}
     return Body(index, name, name, parent, at, joint, Transform(), False, inertia, moments, (), columns, **driven)
@@ -344,13 +358,14 @@ def axial_inertia(moment: Scalar) -> RigidInertia:
 
 
 def reach_of(joint: Moving, limits: Limits) -> float:
+    """Return how far a joint carries its body, m: 0 for one that only turns, 1 if there is no limit."""
     if not any(s.v != (0, 0, 0) for s in joint.subspace):
         return 0.0
     return max((abs(x) for x in (limits.lower, limits.upper) if abs(x) < FAR), default=1.0)
 
 
 def weld(model: Model, bodies: list[Body], frames: dict[str, tuple[int, Transform]]) -> None:
-    """Each link's inertia goes to the body that carries it; what is fixed to the world never moves."""
+    """Add each link's inertia to the body that carries it; links fixed to the world never move and are left out."""
     for link in model.links:
         index, pose = frames[link.name]
         if link.inertia is not None and index != WORLD:

@@ -1,5 +1,5 @@
-"""Volume, centre and second moments of what a closed triangle mesh encloses, exactly: each triangle and a common point make a
-tetrahedron, and tetrahedra behind the surface count negative.
+"""Exact volume, centre and second moments of the solid inside a closed triangle mesh: each triangle and a common point make a
+tetrahedron, whose volume is negative if the point is on the outer side of the triangle.
 
 For a tetrahedron of signed volume V with corners 0, a, b, c and s = a + b + c:
 
@@ -16,8 +16,8 @@ import numpy as np
 
 from qddot.errors import ModelError, ModelReferenceError, ModelValueError, missing_extra
 
-FLAT = 1e-9  # of the volume of its bounding box, below which a mesh encloses nothing
-SHOWN = 3
+FLAT = 1e-9  # fraction of the volume of its bounding box below which a mesh encloses nothing
+SHOWN = 3  # edges that an error names
 
 
 class Solid(NamedTuple):
@@ -29,11 +29,11 @@ class Solid(NamedTuple):
 
 
 def solid_of(mesh: Any, scale: float = 1.0) -> Solid:
-    """Volume, centre and moments of what a mesh encloses.
+    """Return volume, centre and moments of the solid inside a mesh.
 
     Args:
-        mesh: path of a file that `trimesh` reads, a pair (vertices (n, 3), triangles (m, 3)), or anything with such `vertices` and
-            `faces`.
+        mesh: path of a file that `trimesh` reads, a pair (vertices (n, 3), triangles (m, 3)), or an object with such `vertices`
+            and `faces`.
         scale: metres per unit of the mesh.
 
     Raises:
@@ -46,7 +46,7 @@ def solid_of(mesh: Any, scale: float = 1.0) -> Solid:
     vertices, triangles = joined(*arrays(read(mesh) if isinstance(mesh, (str, PathLike)) else mesh))
     check_closed(vertices, triangles)
     origin = (vertices.min(axis=0) + vertices.max(axis=0)) / 2
-    corners = (vertices - origin)[triangles] * scale  # near the origin no digits are lost
+    corners = (vertices - origin)[triangles] * scale  # relative to the middle, so that no digits are lost
     volumes = np.linalg.det(corners) / 6
     size = float(np.prod(np.ptp(corners.reshape(-1, 3), axis=0)))
     volume = float(volumes.sum())
@@ -61,7 +61,7 @@ def solid_of(mesh: Any, scale: float = 1.0) -> Solid:
 
 
 def read(path: str | PathLike[str]) -> Any:
-    """The mesh in a file; the parts of a scene as one."""
+    """Read a mesh from a file; the parts of a scene become one mesh."""
     if not Path(path).is_file():
         raise ModelReferenceError("the mesh does not exist", element="mesh", text=str(path), fix="give the path of a mesh file")
     try:
@@ -75,7 +75,7 @@ def read(path: str | PathLike[str]) -> Any:
 
 
 def arrays(mesh: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Vertices (n, 3) and triangles (m, 3), checked."""
+    """Return vertices (n, 3) and triangles (m, 3), checked."""
     given = (mesh.vertices, mesh.faces) if hasattr(mesh, "vertices") and hasattr(mesh, "faces") else mesh
     try:
         vertices, triangles = (np.asarray(x) for x in given)
@@ -95,8 +95,8 @@ def arrays(mesh: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def joined(vertices: np.ndarray, triangles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Vertices at the same place made one, as STL files need; triangles that have thereby lost a corner are left out: they have no
-    area, and their edges cancel."""
+    """Merge vertices at the same place, as STL files need, and leave out triangles that thereby lose a corner: they have no area,
+    and their edges cancel."""
     places, index = np.unique(vertices + 0.0, axis=0, return_inverse=True)
     triangles = index.reshape(-1)[triangles]
     a, b, c = triangles.T
@@ -104,8 +104,8 @@ def joined(vertices: np.ndarray, triangles: np.ndarray) -> tuple[np.ndarray, np.
 
 
 def check_closed(vertices: np.ndarray, triangles: np.ndarray) -> None:
-    """Refuse, unless each edge is run through once in each direction. Raises ModelValueError: there is a hole, triangles that are
-    turned against each other, or more than two at an edge."""
+    """Refuse a mesh unless its triangles pass each edge once in each direction. Raises ModelValueError: a hole, triangles with
+    opposite orientation, or more than two at an edge."""
     if not len(triangles):
         raise refusal("all its triangles are degenerate", "give a mesh with an area")
     edges = np.concatenate([triangles[:, [0, 1]], triangles[:, [1, 2]], triangles[:, [2, 0]]])
@@ -123,7 +123,7 @@ def check_closed(vertices: np.ndarray, triangles: np.ndarray) -> None:
 
 
 def check_orientation(vertices: np.ndarray, triangles: np.ndarray, volumes: np.ndarray, least: float) -> None:
-    """Each part of the surface with more than the least volume is turned outwards, or is a cavity within one that is."""
+    """Check that each part of the surface with more than the least volume points outwards, or is a cavity inside one that does."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 

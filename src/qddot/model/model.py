@@ -1,4 +1,4 @@
-"""The frozen tree: a validated description, and the mechanism of moving bodies it lowers to."""
+"""`Model`, a validated and immutable description, and the mechanism of moving bodies that is made of it."""
 
 from __future__ import annotations
 
@@ -34,20 +34,20 @@ class Model:
 
     Args:
         name: of the robot.
-        links, joints, frames: the description, in any order; q follows the order of the joints wherever a parent comes first.
+        links, joints, frames: the description, in any order; q follows the order of the joints as far as parents come first.
         gravity: acceleration (3,) in the root link's axes, m/s^2.
-        strict: refuse inertias no real body has, instead of warning.
-        doubtful: of a copy of a checked model, its links with such inertias; it is not checked again.
+        strict: refuse inertias that no real body has, instead of warning.
+        doubtful: the links with such inertias, for a copy of a checked model, which is not checked again.
         transmissions: motors that drive several joints at once.
-        variables: numbers that are given when something is computed (see `qddot.model.variables`).
-        end: the link or frame meant where none is named; None: the only one at the end of the only chain.
-        kinematics_only: why the masses are not known, where they are not: dynamics is then refused; empty if they are.
+        variables: numbers that become inputs of each computation (see `qddot.model.variables`).
+        end: the link or frame that is meant if none is named; None: the only one at the end of the only chain.
+        kinematics_only: the reason why the masses are not known, empty if they are; dynamics is refused with this reason.
         constraints: closed loops and coupled joints that the description has beyond the tree. Only the constrained dynamics of a
             robot enforce them.
     """
 
     quantities: Mapping[str, Any] | None = None
-    """What is computed in other ways than from bodies: by a system that is given by its energies."""
+    """Quantities that are not computed from bodies; a system given by its energies has some."""
 
     def __init__(
         self,
@@ -73,13 +73,12 @@ class Model:
             self.gravity = vec(gravity)
         except (TypeError, ValueError) as error:
             raise ModelValueError(str(error), element=f"robot {name!r}", attribute="gravity", text=str(gravity)) from None
-        checked = doubtful is not None  # a copy of a checked model does not warn again
-        if not checked:
+        if doubtful is None:  # a copy of a checked model does not warn again
             check_parts(self.links, self.joints, self.frames)
         self.root = check_tree(self.links, self.joints)
         faults = Faults()
         with faults:
-            self.doubtful = tuple(doubtful) if doubtful is not None else check_physics(self.links, self.joints, strict)
+            self.doubtful = tuple(check_physics(self.links, self.joints, strict) if doubtful is None else doubtful)
         with faults:
             self.leaders = leaders(self.joints)
         with faults:
@@ -93,18 +92,18 @@ class Model:
 
     @cached_property
     def variables(self) -> tuple[Variable, ...]:
-        """Numbers that are given when something is computed, and what they are in this description."""
+        """The numbers that are inputs of each computation, with their values in this description."""
         return tuple(variable(self, name) for name in self.open)
 
     @cached_property
     def sticking(self) -> tuple[bool, ...]:
-        """Which bodies friction can hold at rest, with some numbers for the variables."""
+        """For each body, whether friction can hold it at rest, for some values of the variables."""
         return sticking(self)
 
     @cached_property
     def mechanism(self) -> Mechanism:
-        """Moving bodies with fixed joints lumped: what the algorithms see. Raises ModelValueError: a power of a number of the
-        description overflows."""
+        """The moving bodies with fixed joints lumped, on which the algorithms work. Raises ModelValueError: a power of a number of
+        the description overflows."""
         try:
             return lower(self)
         except OverflowError:
@@ -116,7 +115,7 @@ class Model:
 
     @cached_property
     def regrouped(self) -> tuple[list[tuple[Body, PseudoInertia]], list[Transform]]:
-        """Bodies with base parameters (see `qddot.model.regroup`) in frames on common normals, and these seen from their own."""
+        """Bodies with base parameters (see `qddot.model.regroup`) in frames on common normals, and these frames' poses on them."""
         bodies, frames = on_common_normals(self.bodies)
         return list(zip(bodies, base_moments(bodies))), frames
 
@@ -128,16 +127,16 @@ class Model:
         return frozenset(symbols_in(*inertias, *self.joints, *self.transmissions, *poses, *self.constraints, self.gravity))
 
     def copy(self, **changes: Any) -> Model:
-        """The model with some of its parts replaced; it is not checked again. Every changed model is made here, so that no part of
-        a description is lost on the way."""
+        """Return the model with some of its parts replaced, without new checks. Every changed model is made here, so that no part
+        of a description is lost on the way."""
         return Model(**{name: getattr(self, name) for name in PARTS} | changes)
 
     def opened(self, values: Sequence[Scalar]) -> Model:
-        """The model with numbers, or scalars of any kind, in the place of its variables."""
+        """Return the model with numbers, or scalars of any kind, in place of its variables."""
         return opened(self, values)
 
     def map(self, f: Callable[[Scalar], Scalar]) -> Model:
-        """The model with `f` applied to every number except limits."""
+        """Return the model with `f` applied to every number except limits."""
         return self.copy(
             links=[replace(x, inertia=x.inertia and x.inertia.map(f)) for x in self.links],
             joints=[joint.map(f) for joint in self.joints],
@@ -148,22 +147,16 @@ class Model:
             doubtful=(),
         )
 
-    def with_gravity(self, gravity: Sequence[Scalar]) -> Model:
-        return self.copy(gravity=gravity)
-
-    def with_constraints(self, constraints: Sequence[Constraint]) -> Model:
-        """The model with these constraints instead of its own."""
-        return self.copy(constraints=constraints)
-
     def with_floating_base(self) -> Model:
-        """The model with its root free: a link `world` and a free joint `floating_base` (or such names with a number) above it."""
+        """Return the model with its root free, below a link `world` and a free joint `floating_base` (names with a number if
+        taken)."""
         world = unused("world", {x.name for x in (*self.links, *self.frames)})
         joint = Joint(unused("floating_base", {x.name for x in self.joints}), "free", world, self.root)
         return self.copy(links=(Link(world), *self.links), joints=(joint, *self.joints))
 
     def subs(self, values: dict) -> Model:
-        """Symbols replaced by numbers or expressions, all at once; the result is checked like a new description. Raises
-        ModelValueError: a value that is no number or expression, or that makes the robot impossible."""
+        """Replace symbols by numbers or expressions, all at once; the result is checked like a new description. Raises
+        ModelValueError: a value that is not a number or expression, or that makes the robot impossible."""
         try:
             numbers = {symbol: as_scalar(value) for symbol, value in values.items()}
             model = self.map(lambda x: as_scalar(x.subs(numbers, simultaneous=True)) if is_symbolic(x) else x)
@@ -175,15 +168,15 @@ class Model:
         return model.copy(doubtful=check_physics(model.links, model.joints, strict=False))
 
     def frame(self, name: str) -> tuple[int, Transform]:
-        """The body (index, -1 for the world) that carries a frame, and the frame's pose on it."""
+        """Return the body (index, -1 for the world) that carries a frame, and the frame's pose on it."""
         try:
             return self.mechanism.frames[name]
-        except (KeyError, TypeError):  # no name, or nothing that could be one
+        except (KeyError, TypeError):  # TypeError: not hashable, so not a name
             raise unknown_name("frame", name, self.mechanism.frames) from None
 
     @property
     def tip(self) -> str:
-        """The frame meant where none is named: a tool that was added, or the only frame at the end of the only chain. Raises
+        """The frame that is meant if none is named: a tool that was added, or the only frame at the end of the only chain. Raises
         InputError: there are several ends."""
         if self.end is not None:
             return self.end
@@ -196,26 +189,22 @@ class Model:
         return ends[0]
 
     def over(self, field: Field, *, regrouped: bool = False) -> LiftedModel:
-        """The mechanism with every constant lifted into `field`; `regrouped`: as short equations need it."""
+        """Return the mechanism with every constant as a scalar of `field`; `regrouped`: in the form with the shortest equations."""
         return LiftedModel(self, field, regrouped)
 
 
 PARTS = tuple(name for name in inspect.signature(Model).parameters if name != "strict")
-"""What a model is made of."""
+"""The arguments with which a model can be made again."""
 
 
 def unused(name: str, taken: set[str]) -> str:
-    """The name, with a number behind it if it is taken."""
+    """Return the name, with a number appended if it is taken."""
     candidates = itertools.chain([name], (f"{name}_{i}" for i in itertools.count(2)))
     return next(n for n in candidates if n not in taken)
 
 
 class Unknown:
-    """An inertia that is not known: whatever is computed from it is refused.
-
-    Raises:
-        InputError: on every use.
-    """
+    """A placeholder for an inertia that is not known: every use raises `InputError`."""
 
     def __init__(self, words: str) -> None:
         self._words = words
@@ -227,20 +216,20 @@ class Unknown:
 
 
 def refuse_open_symbols(model: Model, field: Field) -> None:
-    """Numbers are wanted of a model that holds symbols. Raises UnboundSymbolError: so it is."""
+    """Refuse a model with symbols unless the field's scalars are symbolic. Raises UnboundSymbolError."""
     if not getattr(field, "symbolic", False):
         refuse_symbols(model)
 
 
 def refuse_symbols(model: Model) -> None:
-    """No symbols where numbers are wanted. Raises UnboundSymbolError: the model holds some."""
+    """Refuse a model that holds symbols. Raises UnboundSymbolError: it does."""
     if model.symbols:
         names = ", ".join(sorted(map(str, model.symbols)))
         raise UnboundSymbolError(f"{model.name} still holds the symbols {names}: give them values with robot.subs({{...}})")
 
 
 class LiftedModel:
-    """The mechanism over one kind of scalar: what every algorithm takes as `model`."""
+    """The mechanism over one kind of scalar; every algorithm takes it as `model`."""
 
     def __init__(self, model: Model, field: Field, regrouped: bool = False, inertias: Sequence[RigidInertia] | None = None) -> None:
         refuse_open_symbols(model, field)
@@ -249,7 +238,7 @@ class LiftedModel:
         self.gravity = map_scalars(field.constant, model.gravity)
         bodies, self.moved = model.regrouped if regrouped else ([(body, None) for body in model.bodies], None)
         self.bodies: list[LiftedBody] = [body.over(field, own) for body, own in bodies]
-        if inertias is not None:  # scalars of the field already
+        if inertias is not None:  # these are scalars of the field already
             pairs = zip(self.bodies, inertias)
             self.bodies = [replace(body, inertia=own, moments=PseudoInertia.of(own)) for body, own in pairs]
         if model.kinematics_only:

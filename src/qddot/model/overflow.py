@@ -1,4 +1,4 @@
-"""Which number of a description is too large, or too small, for what is computed from it."""
+"""The error for a quantity that overflows: it names the number of the description that is too large or too small."""
 
 from __future__ import annotations
 
@@ -17,13 +17,12 @@ if TYPE_CHECKING:
 Number = tuple[str, Place | None, str, float]
 """Element, place, attribute, value."""
 
-
 LARGE = 10
-"""Powers of ten, up or down, that no quantity multiplies to an overflow."""
+"""Numbers within this many powers of ten of 1 overflow in no quantity."""
 
 
 def overflow(model: Model, quantity: str, kind: str = "float64") -> ModelValueError:
-    """The error for a quantity whose constants are beyond a kind of number: it names the number farthest from 1."""
+    """Return the error for a quantity whose constants overflow a kind of number; it names the number farthest from 1."""
     element, place, attribute, value = max(numbers_of(model), key=lambda x: abs(math.log10(abs(x[-1]))))
     if abs(math.log10(abs(value))) < LARGE:
         return ModelValueError(
@@ -42,7 +41,7 @@ def overflow(model: Model, quantity: str, kind: str = "float64") -> ModelValueEr
 
 
 def numbers_of(model: Model) -> Iterator[Number]:
-    """Every number of a model that can be of any size, where it is not zero."""
+    """Yield every nonzero number of a model that can be of any size."""
     parts: list[tuple[str, Place | None, str, Any]] = [(f"robot {model.name!r}", None, "gravity", model.gravity)]
     for link in model.links:
         if link.inertia:
@@ -69,7 +68,7 @@ def numbers_of(model: Model) -> Iterator[Number]:
 
 
 def flat(value: Any) -> Iterator[Any]:
-    """The numbers in nested tuples and lists; whatever else is in them is left out."""
+    """Yield the numbers and expressions in nested tuples and lists, and nothing else."""
     if isinstance(value, (tuple, list)):
         for part in value:
             yield from flat(part)

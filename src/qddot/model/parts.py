@@ -1,4 +1,4 @@
-"""A part of a robot, or a robot with something more on it: chains and subtrees, tools and loads."""
+"""Parts of a robot (chains and subtrees), and additions to it (tools and loads)."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from qddot.model.spatial import Transform, Vec
 
 
 def with_load(model: Model, load: Inertia, frame: str) -> Model:
-    """The model with a body welded to a frame, in whose axes its inertia is given; the tip stays where it is."""
+    """Return the model with a body welded to a frame, in whose axes its inertia is given; the tip stays the same."""
     try:
         end = model.tip
-    except InputError:  # several ends before, several ends after
+    except InputError:  # there are several ends, before and after
         end = None
     return welded(model, unused("payload", frame_names(model)), load, Transform(), frame).copy(end=end)
 
 
 def with_tool(model: Model, name: str, pose: Transform, inertia: Inertia | None, frame: str) -> Model:
-    """The model with one more frame, at a pose in another one, and what it weighs; it is the frame meant where none is named."""
+    """Return the model with one more frame, at a pose in another one, and its inertia, if any; this frame becomes the tip."""
     if name in frame_names(model):
         raise ModelValueError(
             "there is a link or frame of that name", element="tool", attribute="name", text=name, fix="give another"
@@ -37,8 +37,10 @@ def with_tool(model: Model, name: str, pose: Transform, inertia: Inertia | None,
 
 
 def welded(model: Model, name: str, inertia: Inertia, pose: Transform, frame: str) -> Model:
-    """The model with one more link, fixed at a pose in a frame: lowering adds up moments of mass, where a sum of two inertias would
-    divide by their mass and so leave the polynomials."""
+    """Return the model with one more link, fixed at a pose in a frame.
+
+    Inertias are not added here: that would divide by the total mass and so leave the polynomials. Lowering adds moments of mass.
+    """
     parent, at = carrier(model, frame)
     link = Link(name, inertia)
     joint = Joint(unused(f"{name}_joint", {x.name for x in model.joints}), "fixed", parent, name, snapped(at @ pose))
@@ -50,12 +52,12 @@ def welded(model: Model, name: str, inertia: Inertia, pose: Transform, frame: st
 
 
 def frame_names(model: Model) -> set[str]:
-    """The names of links and frames, which must differ."""
+    """Return the names of links and frames, which must all differ."""
     return {x.name for x in (*model.links, *model.frames)}
 
 
 def carrier(model: Model, frame: str) -> tuple[str, Transform]:
-    """The link that has a frame, and the frame's pose on it."""
+    """Return the link that carries a frame, and the frame's pose on it."""
     for x in model.frames:
         if isinstance(frame, str) and x.name == frame:
             return x.link, x.pose
@@ -64,7 +66,7 @@ def carrier(model: Model, frame: str) -> tuple[str, Transform]:
 
 
 def known(kind: str, name: str, names: Iterable[str]) -> None:
-    """Refuse what is not one of the names. Raises InputError: it is no text; UnknownNameError: there is none of that name."""
+    """Refuse an unknown name. Raises InputError: it is not a text; UnknownNameError: it is not one of the names."""
     if not isinstance(name, str):
         raise InputError(f"{name!r} is not the name of a {kind}: give a text")
     if name not in names:
@@ -72,20 +74,15 @@ def known(kind: str, name: str, names: Iterable[str]) -> None:
 
 
 def subtree(model: Model, root: str, gravity: Sequence[Scalar] | None = None) -> Model:
-    """The link `root`, which stands still, and everything beyond it."""
+    """Return the link `root`, which stands still, and everything beyond it."""
     below = children(model)
     known("link", root, below)
-    kept, stack = {root}, [root]
-    while stack:
-        for joint in below[stack.pop()]:
-            kept.add(joint.child)
-            stack.append(joint.child)
-    return part(model, root, kept, gravity)
+    return part(model, root, carried(below, [root]), gravity)
 
 
 def chain(model: Model, base: str, tip: str, gravity: Sequence[Scalar] | None = None) -> Model:
-    """The links from `base`, which stands still, out to the frame or link `tip`, and what is fixed to them; what moves on them
-    besides is left out."""
+    """Return the links from `base`, which stands still, out to the frame or link `tip`, and the links fixed to them; others that
+    move on them are left out."""
     below, above = children(model), {joint.child: joint for joint in model.joints}
     end, _ = carrier(model, tip)
     known("link", base, below)
@@ -94,26 +91,30 @@ def chain(model: Model, base: str, tip: str, gravity: Sequence[Scalar] | None = 
         if path[-1] not in above:
             raise InputError(f"{tip!r} does not hang on {base!r}: a chain goes outwards (the root is {model.root!r})")
         path.append(above[path[-1]].parent)
-    kept, stack = set(path), list(path)
-    while stack:
-        for joint in below[stack.pop()]:
-            if joint.kind == "fixed" and joint.child not in kept:
-                kept.add(joint.child)
-                stack.append(joint.child)
-    found = part(model, base, kept, gravity)
+    found = part(model, base, carried(below, path, only_fixed=True), gravity)
     return found if tip in (base, found.end) else found.copy(end=tip)
 
 
 def children(model: Model) -> dict[str, list[Joint]]:
-    """The joints on each link."""
+    """Return, for each link, the joints that it carries."""
     below: dict[str, list[Joint]] = {link.name: [] for link in model.links}
     for joint in model.joints:
         below[joint.parent].append(joint)
     return below
 
 
+def carried(below: dict[str, list[Joint]], links: list[str], *, only_fixed: bool = False) -> set[str]:
+    """Return these links and all that they carry, or, `only_fixed`, those that are fixed to them."""
+    found, stack = set(links), list(links)
+    while stack:
+        children = {joint.child for joint in below[stack.pop()] if joint.kind == "fixed" or not only_fixed} - found
+        found |= children
+        stack += children
+    return found
+
+
 def part(model: Model, root: str, kept: set[str], gravity: Sequence[Scalar] | None) -> Model:
-    """These links with what belongs to them; gravity as it is in the root's axes."""
+    """Return the model of these links with all that belongs to them; gravity None: as seen in the root's axes."""
     joints = [joint for joint in model.joints if joint.parent in kept and joint.child in kept]
     names = {joint.name for joint in joints}
     for joint in joints:
@@ -147,7 +148,7 @@ def part(model: Model, root: str, kept: set[str], gravity: Sequence[Scalar] | No
 
 
 def gravity_at(model: Model, link: str) -> Vec:
-    """Gravity in the axes of a link, all joints being at zero."""
+    """Return gravity in the axes of a link, with all joints at zero."""
     above, pose = {joint.child: joint for joint in model.joints}, Transform()
     while link in above:
         joint = above[link]

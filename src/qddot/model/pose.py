@@ -1,4 +1,4 @@
-"""Constant poses: from angles, axes, quaternions and matrices, with exact zeros and ones where they belong."""
+"""Constant poses from angles, axes, quaternions and matrices, with exact zeros and ones where rounding would spoil them."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ def about_z(angle: Scalar) -> Mat:
 
 
 def from_rpy(roll: Scalar, pitch: Scalar, yaw: Scalar) -> Mat:
-    """Roll, pitch, yaw about the fixed axes x, y, z (URDF): `Rz(yaw) Ry(pitch) Rx(roll)`."""
+    """Return the rotation by roll, pitch, yaw about the fixed axes x, y, z (URDF): `Rz(yaw) Ry(pitch) Rx(roll)`."""
     return snapped(about_z(yaw) @ about_y(pitch) @ about_x(roll))
 
 
 def from_quaternion(w: Scalar, x: Scalar, y: Scalar, z: Scalar) -> Mat:
-    """Rotation of a unit quaternion `wxyz`; polynomial, so it holds for any scalar."""
+    """Return the rotation of a unit quaternion `wxyz`; a polynomial, so it works for any scalar."""
     xx, yy, zz = x * x, y * y, z * z
     xy, xz, yz, wx, wy, wz = x * y, x * z, y * z, w * x, w * y, w * z
     return Mat(
@@ -46,7 +46,7 @@ def from_quaternion(w: Scalar, x: Scalar, y: Scalar, z: Scalar) -> Mat:
 
 
 def from_axis_angle(axis: Vec, angle: Scalar) -> Mat:
-    """Rotation about a unit axis (Rodrigues)."""
+    """Return the rotation about a unit axis (Rodrigues)."""
     c, s = cos_sin(angle)
     K = skew(axis)
     return snapped(Mat() + K * s + K @ K * (1 - c))
@@ -60,11 +60,11 @@ ALONG = {
     Vec(0, 0, 1): Mat(),
     Vec(0, 0, -1): Mat(Vec(1, 0, 0), Vec(0, -1, 0), Vec(0, 0, -1)),
 }
-"""Rotations that take z to a coordinate axis: whole numbers, which leave exact scalars exact."""
+"""Rotations that take z to a coordinate axis, of whole numbers, so that exact scalars stay exact."""
 
 
 def z_onto(axis: Vec) -> Mat:
-    """A rotation that takes z to the unit vector `axis`: exact where the axis is one of the coordinate axes."""
+    """Return a rotation that takes z to the unit vector `axis`, exact if this is a coordinate axis."""
     axis = snapped(axis)
     if axis in ALONG:
         return ALONG[axis]
@@ -73,13 +73,13 @@ def z_onto(axis: Vec) -> Mat:
         gain = 1 / (1 + axis.z)
     elif not (across := axis.x * axis.x + axis.y * axis.y):  # so close to -z that its square vanishes
         return ALONG[Vec(0.0, 0.0, -1.0)]
-    else:  # the same number; 1 + z would lose its digits near -z
+    else:  # equal to 1 / (1 + z), which would lose its digits near -z
         gain = (1 - axis.z) / across
     return snapped(Mat() + K + K @ K * gain)
 
 
 def unit(axis: Vec) -> tuple[Vec, Scalar]:
-    """The unit vector along `axis`, and its length. Zero stays zero."""
+    """Return the unit vector along `axis`, and the length of `axis`. Zero stays zero."""
     if any(is_symbolic(a) for a in axis):
         import sympy
 
@@ -97,12 +97,12 @@ Thing = TypeVar("Thing", Vec, Mat, Transform)
 
 
 def snapped(thing: Thing) -> Thing:
-    """Thing with 0, 1 and -1 exact where only rounding kept them from it."""
+    """Return the thing with elements that are 0, 1 or -1 up to rounding made exact."""
     return map_scalars(snap, thing)
 
 
 def from_matrix(matrix: Sequence[Sequence[Scalar]] | np.ndarray) -> Transform:
-    """A pose from a 4 x 4 homogeneous matrix. Raises ValueError: not a rigid motion: `|R^T R - I|` above the tolerance, a
+    """Return the pose of a 4 x 4 homogeneous matrix. Raises ValueError: not a rigid motion: `|R^T R - I|` above the tolerance, a
     reflection, or a wrong last row."""
     rows = [[as_scalar(x) for x in row] for row in matrix]
     if len(rows) != 4 or any(len(row) != 4 for row in rows):
@@ -120,13 +120,13 @@ def from_matrix(matrix: Sequence[Sequence[Scalar]] | np.ndarray) -> Transform:
 
 
 def rotation_error(R: Mat) -> float:
-    """How far a numeric matrix is from orthogonal: `|R^T R - 1|`."""
+    """Return the distance of a numeric matrix from an orthogonal one: `|R^T R - 1|`."""
     values = np.array(R, float)
     return float(np.abs(values.T @ values - np.eye(3)).max())
 
 
 def to_matrix(pose: Transform) -> np.ndarray:
-    """The 4 x 4 homogeneous matrix of a numeric pose."""
+    """Return the 4 x 4 homogeneous matrix of a numeric pose."""
     T = np.eye(4)
     T[:3, :3] = np.array(pose.R, float)
     T[:3, 3] = np.array(pose.p, float)
@@ -134,10 +134,10 @@ def to_matrix(pose: Transform) -> np.ndarray:
 
 
 def to_rpy(R: Mat) -> tuple[float, float, float]:
-    """Roll, pitch, yaw of a numeric rotation; yaw is 0 where pitch is +-90 degrees."""
+    """Return roll, pitch, yaw of a numeric rotation; yaw is 0 where pitch is +-90 degrees."""
     r = np.array(R, float)
     yaw = atan2(r[1, 0], r[0, 0])
     c, s = cos(yaw), sin(yaw)
-    # What is left after undoing yaw is Ry(pitch) Rx(roll): near +-90 degrees roll so makes up for the rounding of yaw.
+    # Undoing yaw leaves Ry(pitch) Rx(roll). Roll is read from this, so near +-90 degrees it compensates the rounding of yaw.
     left = np.array([c * r[0] + s * r[1], c * r[1] - s * r[0]])
     return atan2(-left[1, 2], left[1, 1]), atan2(-r[2, 0], left[0, 0]), yaw

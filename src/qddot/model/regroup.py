@@ -1,9 +1,10 @@
-"""Base parameters: the same joint forces from bodies with as many zeros as possible.
+"""Base parameters: inertias with as many zeros as possible that give the same joint forces.
 
-What is symmetric about a hinge may as well belong to the body before it: turning it about that axis changes nothing. Likewise the
-second moments of what only slides. Moving these parts inward, from the tips to the base, leaves each body with fewer numbers, and
-what arrives at the world drops out (Gautier and Khalil 1990). Exact, but for rounding, for everything that joint forces depend on:
-inverse and forward dynamics, mass and Coriolis matrix, kinetic energy. Not for the potential energy, momentum or centre of mass.
+A mass distribution that is symmetric about a hinge can be moved to the body before the hinge: turning it about the axis changes
+nothing. So can the second moments of a body that only slides. Moving these parts inward, from the tips to the base, leaves each
+body with fewer numbers, and parts that reach the world drop out (Gautier and Khalil 1990). Up to rounding, this is exact for
+everything that follows from joint forces: inverse and forward dynamics, mass and Coriolis matrix, kinetic energy. It changes the
+potential energy, the momentum and the centre of mass.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from qddot.model.spatial import ZERO, PseudoInertia, Vec, symmetric
 
 
 def base_moments(bodies: Sequence[Body]) -> list[PseudoInertia]:
-    """Each body's moments of mass after regrouping."""
+    """Return each body's moments of mass after regrouping."""
     moments = [body.moments for body in bodies]
     for body in reversed(bodies):
         i = body.index
@@ -28,7 +29,7 @@ def base_moments(bodies: Sequence[Body]) -> list[PseudoInertia]:
 
 
 def split(body: Body, moments: PseudoInertia) -> tuple[PseudoInertia, PseudoInertia]:
-    """Moments that stay with a body, and those that its parent may carry as well, seen from the joint."""
+    """Return the moments that stay with a body, and those that its parent can carry instead, seen from the joint."""
     m, h, S = moments
     if isinstance(body.joint, Revolute):  # a line of mass on the axis
         kept = PseudoInertia(0.0, Vec(h.x, h.y, 0.0), symmetric(S.a.x, S.a.y, S.a.z, S.b.y, S.b.z, 0.0))

@@ -1,6 +1,6 @@
-"""The numbers of a model: floats, or SymPy expressions where the user left something open.
+"""The numbers of a model: floats, or SymPy expressions with symbols.
 
-SymPy is never imported here unless an expression already came in, so numeric work does not pay for it.
+SymPy is imported here only if an expression came in, so numeric work does not pay for it.
 """
 
 from __future__ import annotations
@@ -11,20 +11,20 @@ from typing import Any
 
 from qddot.errors import as_written
 
-Scalar = Any  # float, SymPy expression, traced node, exact polynomial, interval: whatever adds and multiplies
+Scalar = Any  # float, SymPy expression, traced node, exact polynomial, interval: anything that adds and multiplies
 
 SNAP = 1e-15
-"""Numbers this close to 0, 1 or -1 are rounding noise of a rotation: made exact, they disappear from traced code."""
+"""Numbers this close to 0, 1 or -1 differ from these by the rounding of a rotation; made exact, they disappear from traced code."""
 
 
 def is_symbolic(x: object) -> bool:
-    """True for a SymPy expression that is not a plain number type, and for an exact polynomial that is no number."""
+    """True for an object of SymPy, and for an exact polynomial that is not constant."""
     return type(x).__module__.partition(".")[0] == "sympy" or getattr(x, "is_open", False)
 
 
 def as_scalar(x: Any) -> Scalar:
-    """A float, or the SymPy expression itself (its value, if it has no free symbol). Raises TypeError: neither a real number nor a
-    SymPy expression (strings and booleans are not numbers); ValueError: not finite."""
+    """Return a float, or the SymPy expression itself (its value, if it has no free symbol). Raises TypeError: neither a real number
+    nor a SymPy expression (strings and booleans are not numbers); ValueError: not finite."""
     if getattr(x, "is_open", False):
         return x
     if is_symbolic(x):
@@ -45,7 +45,7 @@ def as_scalar(x: Any) -> Scalar:
 
 
 def snap(x: Scalar) -> Scalar:
-    """0, 1 and -1 exactly, where a float is that but for rounding."""
+    """Return a float, or exactly 0, 1 or -1 if it is one of these up to rounding."""
     if isinstance(x, float) and abs(x) < 2:  # an overflow upstream must not fail here
         nearest = round(x)
         if abs(x - nearest) <= SNAP:
@@ -54,7 +54,7 @@ def snap(x: Scalar) -> Scalar:
 
 
 def cos_sin(angle: Scalar) -> tuple[Scalar, Scalar]:
-    """(cos, sin) of an angle in radians; exact at multiples of pi/2."""
+    """Return (cos, sin) of an angle in radians; exact at multiples of pi/2."""
     if is_symbolic(angle):
         import sympy
 
@@ -68,7 +68,7 @@ def is_zero(x: Scalar) -> bool:
 
 
 def sqrt(x: Scalar) -> Scalar:
-    """Square root of a float or a SymPy expression."""
+    """Return the square root of a float or a SymPy expression."""
     if is_symbolic(x):
         import sympy
 
@@ -77,5 +77,5 @@ def sqrt(x: Scalar) -> Scalar:
 
 
 def few_digits(x: Scalar | None) -> str:
-    """A number in six digits, for people; an expression as it is."""
+    """Return a number in six digits, for people; an expression as it is."""
     return f"{x:g}" if isinstance(x, (int, float)) else str(x)

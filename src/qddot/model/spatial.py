@@ -1,8 +1,8 @@
 """Spatial algebra over any scalar: floats, traced nodes, exact polynomials, SymPy expressions.
 
-Six-vectors are pairs of three-vectors, angular part first; inertias are kept in blocks, never as 6 x 6 matrices. Nothing
-here knows what a scalar is: it only adds, subtracts and multiplies. Plain 0 and 1 are legal scalars, so structure (a planar
-arm, an axis along z) disappears from whatever the scalars record.
+Six-vectors are pairs of three-vectors, angular part first; inertias are kept in blocks, never as 6 x 6 matrices. Scalars are
+only added, subtracted and multiplied, so any kind will do. Plain 0 and 1 are legal scalars, so that products with the zeros
+and ones of a robot's structure (a planar arm, an axis along z) disappear from recorded programs.
 
 Notation follows Featherstone, *Rigid Body Dynamics Algorithms* (2008), chapter 2.
 """
@@ -91,7 +91,7 @@ ZERO = Mat(Vec(), Vec(), Vec())
 
 
 def skew(v: Vec) -> Mat:
-    """`skew(v) @ u` is `v x u`."""
+    """Return the matrix with `skew(v) @ u = v x u`."""
     return Mat(Vec(0, -v.z, v.y), Vec(v.z, 0, -v.x), Vec(-v.y, v.x, 0))
 
 
@@ -100,12 +100,12 @@ def diagonal(x: Scalar, y: Scalar, z: Scalar) -> Mat:
 
 
 def symmetric(xx: Scalar, xy: Scalar, xz: Scalar, yy: Scalar, yz: Scalar, zz: Scalar) -> Mat:
-    """Symmetric matrix from its upper triangle, row by row."""
+    """Return the symmetric matrix with this upper triangle, row by row."""
     return Mat(Vec(xx, xy, xz), Vec(xy, yy, yz), Vec(xz, yz, zz))
 
 
 def upper(m: Mat) -> tuple[Scalar, ...]:
-    """The upper triangle of a symmetric matrix, row by row."""
+    """Return the upper triangle of a symmetric matrix, row by row."""
     return m.a.x, m.a.y, m.a.z, m.b.y, m.b.z, m.c.z
 
 
@@ -132,7 +132,7 @@ class Motion(NamedTuple):
         return Motion(self.w.cross(o.w), self.w.cross(o.v) + self.v.cross(o.w))
 
     def cross_force(self, f: Force) -> Force:
-        """`v x* f`: the same for a force vector."""
+        """`v x* f`: the rate of a force vector `f` that moves with velocity `v`."""
         return Force(self.w.cross(f.n) + self.v.cross(f.f), self.w.cross(f.f))
 
     def components(self) -> tuple[Scalar, ...]:
@@ -179,9 +179,9 @@ class RigidInertia(NamedTuple):
 
 
 class PseudoInertia(NamedTuple):
-    """A body by the moments of its mass: `m`, first `h = m c`, second `S` (the integral of r r^T): `I = tr(S) 1 - S`.
+    """Moments of a body's mass: `m`, first moment `h = m c`, second moment `S` (the integral of r r^T), with `I = tr(S) 1 - S`.
 
-    Moments of mass add and move more simply than moments of inertia, and turn accelerations into a wrench with fewer products.
+    They are easier to add and to move than moments of inertia, and give the wrench of an acceleration with fewer products.
     """
 
     m: Scalar = 0
@@ -203,7 +203,7 @@ class PseudoInertia(NamedTuple):
         return PseudoInertia(self.m + o.m, self.h + o.h, self.S + o.S)
 
     def wrench(self, a: Vec, U: Mat) -> Force:
-        """Force that accelerates the body's point at the origin by `a` and the others, at r, by `a + U r`."""
+        """Return the wrench that accelerates the point of the body at the origin by `a`, and the points at r by `a + U r`."""
         (xx, xy, xz), (_, yy, yz), (_, _, zz) = self.S
         turning = Vec(  # the integral of r x U r
             xy * U.c.x - xz * U.b.x + yz * (U.c.z - U.b.y) + yy * U.c.y - zz * U.b.z,
@@ -214,7 +214,7 @@ class PseudoInertia(NamedTuple):
 
 
 class ArticulatedInertia(NamedTuple):
-    """A general symmetric map from motions to forces, `[[I, H], [H^T, M]]`: what a body with moving children feels like."""
+    """Inertia of a body with moving children: a general symmetric map from motions to forces, `[[I, H], [H^T, M]]`."""
 
     I: Mat = ZERO
     H: Mat = ZERO
@@ -249,29 +249,29 @@ class Transform(NamedTuple):
         return Transform(self.R.T, -(self.p @ self.R))
 
     def point(self, p: Vec) -> Vec:
-        """A point of the child, in parent coordinates."""
+        """Return a point of the child in parent coordinates."""
         return self.p + self.R @ p
 
     def into(self, m: Motion) -> Motion:
-        """A motion known in the parent frame, seen from the child."""
+        """Convert a motion from the parent frame to the child frame."""
         return Motion(m.w @ self.R, (m.v - self.p.cross(m.w)) @ self.R)
 
     def out(self, m: Motion) -> Motion:
-        """A motion known in the child frame, seen from the parent."""
+        """Convert a motion from the child frame to the parent frame."""
         w = self.R @ m.w
         return Motion(w, self.R @ m.v + self.p.cross(w))
 
     def into_force(self, f: Force) -> Force:
-        """A wrench known in the parent frame, seen from the child."""
+        """Convert a wrench from the parent frame to the child frame."""
         return Force((f.n - self.p.cross(f.f)) @ self.R, f.f @ self.R)
 
     def out_force(self, f: Force) -> Force:
-        """A wrench on the child, seen from the parent."""
+        """Convert a wrench from the child frame to the parent frame."""
         force = self.R @ f.f
         return Force(self.R @ f.n + self.p.cross(force), force)
 
     def out_inertia(self, i: RigidInertia) -> RigidInertia:
-        """The child's inertia about the parent's origin, in parent axes (rotation and parallel-axis theorem)."""
+        """Return the child's inertia about the parent's origin, in parent axes (rotation and parallel-axis theorem)."""
         h = self.R @ i.h
         first = h + self.p * i.m
         d = self.p.dot(h) + first.dot(self.p)
@@ -279,14 +279,14 @@ class Transform(NamedTuple):
         return RigidInertia(i.m, first, rotate(self.R, i.I) + diagonal(d, d, d) - shift)
 
     def out_pseudo(self, i: PseudoInertia) -> PseudoInertia:
-        """The child's moments of mass about the parent's origin, in parent axes."""
+        """Return the child's moments of mass about the parent's origin, in parent axes."""
         h = self.R @ i.h
         cross = self.p.outer(h)
         S = rotate(self.R, i.S) + cross + cross.T + self.p.outer(self.p) * i.m
         return PseudoInertia(i.m, h + self.p * i.m, S)
 
     def out_articulated(self, a: ArticulatedInertia) -> ArticulatedInertia:
-        """An articulated inertia of the child, seen from the parent."""
+        """Convert an articulated inertia from the child frame to the parent frame."""
         M = rotate(self.R, a.M)
         H = turned(self.R, a.H)
         px = skew(self.p)
@@ -295,54 +295,56 @@ class Transform(NamedTuple):
 
 
 def rest(own: Scalar, one: Scalar, other: Scalar) -> Scalar:
-    """`(one + other - own) / 2`: a second moment of mass from three moments of inertia.
+    """Return `(one + other - own) / 2`: a second moment of mass from three moments of inertia.
 
-    Of numbers, those that nearly cancel are taken first: then the sum of two such moments has all digits of a moment of inertia,
-    also where that is small beside the others, as of a rod about its axis.
+    Floats that nearly cancel are subtracted first. Then the sum of two such moments has all digits of a moment of inertia, also if
+    that is small beside the others, like that of a rod about its axis.
     """
     if isinstance(own, float) and isinstance(one, float) and isinstance(other, float) and abs(one - own) > abs(other - own):
         one, other = other, one
     total = one - own + other
     if not isinstance(total, int):
         return total / 2
-    from fractions import Fraction  # only now: it brings decimal numbers
+    from fractions import Fraction  # imported only here, since it imports `decimal`
 
     return Fraction(total, 2)  # exact numbers stay exact
 
 
 def rotate(R: Mat, I: Mat) -> Mat:
-    """`R I R^T` of a symmetric `I`, computing each off-diagonal entry once."""
+    """Return `R I R^T` for a symmetric `I`, computing each off-diagonal entry once."""
     return mirror(turned(R, I))
 
 
 def turned(R: Mat, N: Mat) -> Mat:
-    """`R N R^T`.
+    """Return `R N R^T`.
 
-    About an axis it takes fewer products than those of the matrices: with cosine c, sine s and
+    For a rotation about a coordinate axis this takes fewer products than the matrix products: with cosine c, sine s and
     `u = s (N_xx - N_yy) + c (N_xy + N_yx)` the elements across the axis are `N_xx - s u`, `c u - N_yx`, `c u - N_xy`, `N_yy + s u`.
     """
-    found = plane(R)
-    if found is None:
+    axes = plane(R)
+    if axes is None:
         return R @ N @ R.T
-    (k, i1, i2), (l, j1, j2), sign = found
+    (k, i1, i2), (l, j1, j2), sign = axes
     c, s = R[i1][j1], -R[i1][j2]
     u = s * (N[j1][j1] - N[j2][j2]) + c * (N[j1][j2] + N[j2][j1])
     rows = [[0, 0, 0], [0, 0, 0], [0, 0, 0]]
     rows[k][k], rows[i1][i1], rows[i2][i2] = N[l][l], N[j1][j1] - s * u, N[j2][j2] + s * u
     rows[i1][i2], rows[i2][i1] = (c * u - N[j2][j1]) * sign, (c * u - N[j1][j2]) * sign
-    for i in (i1, i2):  # along the axis a row and a column, each as a vector
+    for i in (i1, i2):  # row and column of the axis transform like vectors
         rows[k][i] = (R[i][j1] * N[l][j1] + R[i][j2] * N[l][j2]) * R[k][l]
         rows[i][k] = (R[i][j1] * N[j1][l] + R[i][j2] * N[j2][l]) * R[k][l]
     return mat(rows)
 
 
 def plane(R: Mat) -> tuple[tuple[int, int, int], tuple[int, int, int], int] | None:
-    """For a rotation about an axis of coordinates, up to their order and signs: the axis and two others before, and after, and the
-    sign of the 2 x 2 determinant. None for constant rotations, and for all others.
+    """Recognise a variable rotation about a coordinate axis, up to the order and signs of axes.
+
+    Returns the axis and the two others before, the same after, and the sign of the 2 x 2 determinant; None for constant rotations
+    and for all others.
     """
     for k, row in enumerate(R):
         for l, x in enumerate(row):
-            if isinstance(x, (int, float)) and abs(x) == 1:  # angles of 4.9e-12 have a cosine of 1, too
+            if isinstance(x, (int, float)) and abs(x) == 1:  # might also be the rounded cosine of a small angle, up to 4.9e-12
                 (i1, i2), (j1, j2) = ([m for m in range(3) if m != n] for n in (k, l))
                 if any(y != 0 for y in (row[j1], row[j2], R[i1][l], R[i2][l])):
                     return None
@@ -357,19 +359,19 @@ def plane(R: Mat) -> tuple[tuple[int, int, int], tuple[int, int, int], int] | No
 
 
 def mirror(m: Mat) -> Mat:
-    """The symmetric matrix with the upper triangle of `m`."""
+    """Return the symmetric matrix with the upper triangle of `m`."""
     return symmetric(*upper(m))
 
 
 def rotation_z(c: Scalar, s: Scalar) -> Mat:
-    """Rotation about z by the angle with this cosine and sine."""
+    """Return the rotation about z by the angle with this cosine and sine."""
     return Mat(Vec(c, -s, 0), Vec(s, c, 0), Vec(0, 0, 1))
 
 
 def map_scalars(f: Callable[[Scalar], Scalar], thing: Any) -> Any:
     """Apply `f` to a scalar, or to every scalar inside a tuple or a (nested) tuple type of this module."""
     kind = thing.__class__
-    if kind is Vec:  # most of what there is
+    if kind is Vec:  # a fast path for the most frequent case
         return Vec(f(thing.x), f(thing.y), f(thing.z))
     if isinstance(thing, tuple):
         parts = [map_scalars(f, part) for part in thing]
@@ -378,7 +380,7 @@ def map_scalars(f: Callable[[Scalar], Scalar], thing: Any) -> Any:
 
 
 def vec(values: Iterable[Scalar]) -> Vec:
-    """A vector from three numbers. Raises ValueError: not three finite numbers or expressions."""
+    """Return the vector of three numbers. Raises ValueError: not three finite numbers or expressions."""
     if not isinstance(values, Iterable):
         raise ValueError("three numbers are needed, there is one")
     numbers = [as_scalar(x) for x in values]

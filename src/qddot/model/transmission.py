@@ -26,11 +26,13 @@ class Transmission:
     Args:
         joints: names of joints with one coordinate of their own.
         matrix: N, motor turns per joint turn (rad/rad, or rad/m for a slider).
-        drives: of each motor, all on the motor's own side: `rotor_inertia`, `viscous`, `coulomb` and the like; None for nothing.
+        drives: one for each motor, all on the motor's own side: `rotor_inertia`, `viscous`, `coulomb` and the like; None for
+            nothing.
         motors: names; `<first joint>.motor1` and so on by default.
 
     Raises:
-        ModelValueError: a matrix that is not one row a motor and one column a joint, or a drive with what only a joint can have.
+        ModelValueError: a matrix without one row per motor and one column per joint, or a drive with constants only a joint can
+            have.
 
     >>> differential = qddot.Transmission(["joint1", "joint2"], [[1, 1], [1, -1]], motors=["left", "right"])
     >>> wrist = qddot.load("two_link").with_transmission(differential)
@@ -58,8 +60,8 @@ class Transmission:
             raise self.refuse("matrix", self.matrix, "one row a motor is needed, each a list of numbers")
         rows = tuple(tuple(self._number(x) for x in row) for row in self.matrix)
         count = len(rows)
-        drives = tuple(self.drives) or (None,) * count
-        motors = tuple(self.motors) or tuple(f"{self.joints[0] if self.joints else ''}.motor{k + 1}" for k in range(count))
+        drives = self.drives or (None,) * count
+        motors = self.motors or tuple(f"{self.joints[0] if self.joints else ''}.motor{k + 1}" for k in range(count))
         if not rows or any(len(row) != len(self.joints) for row in rows):
             raise self.refuse("matrix", self.matrix, f"one row a motor, with one number for each of {len(self.joints)} joints")
         for name, given in (("drives", drives), ("motors", motors)):
@@ -70,7 +72,7 @@ class Transmission:
             if own and any(own):
                 rule = "a coupled motor has no gear ratio, spring, elastic gear, load friction or rotor axis of its own"
                 raise self.refuse("drives", drive, rule)
-        for name, value in (("joints", tuple(self.joints)), ("matrix", rows), ("drives", drives), ("motors", motors)):
+        for name, value in (("matrix", rows), ("drives", drives), ("motors", motors)):
             object.__setattr__(self, name, value)
 
     def _number(self, x: object) -> Scalar:
@@ -84,19 +86,19 @@ class Transmission:
         return ModelValueError(rule, place=self.place, element="transmission", attribute=attribute, text=str(value), fix=fix)
 
     def map(self, f: Callable[[Scalar], Scalar]) -> Transmission:
-        """Transmission with `f` applied to every number."""
+        """Return the transmission with `f` applied to every number."""
         matrix = tuple(tuple(map(f, row)) for row in self.matrix)
         return replace(self, matrix=matrix, drives=tuple(drive and drive.map(f) for drive in self.drives))
 
 
 def is_list(value: object) -> bool:
-    """Something that holds others, one after the other, and is no text."""
+    """True for a sequence or an array that is not a text."""
     return isinstance(value, Sequence | np.ndarray) and not isinstance(value, str) and getattr(value, "ndim", 1) > 0
 
 
 def check_transmissions(transmissions: Sequence[Transmission], single: Collection[str], joints: Sequence[str]) -> None:
-    """Every joint they name has a coordinate of its own, and no two motors share a name. Raises ModelReferenceError: no such joint,
-    or one that follows another or has several coordinates; ModelValueError: a name twice."""
+    """Check that every joint named has one coordinate of its own, and that motor names differ. Raises ModelReferenceError: no such
+    joint, or one that follows another or has several coordinates; ModelValueError: a name twice."""
     motors = [name for x in transmissions for name in x.motors]
     for x in transmissions:
         for name in x.joints:
@@ -109,7 +111,7 @@ def check_transmissions(transmissions: Sequence[Transmission], single: Collectio
 
 
 def electric_motors(model: Model) -> list[tuple[str, list[Scalar], Drive]]:
-    """(name, what each column of qd turns it by, its constants) of each motor that can be put under voltage."""
+    """Return (name, ratios by which each column of qd turns it, its constants) of each motor that can be put under voltage."""
     drives = {joint.name: joint.drive for joint in model.joints}
     drives |= {name: drive for x in model.transmissions for name, drive in zip(x.motors, x.drives)}
     electric = {name: drive for name, drive in drives.items() if drive and drive.is_electric}
@@ -118,7 +120,7 @@ def electric_motors(model: Model) -> list[tuple[str, list[Scalar], Drive]]:
 
 
 def transmission_rows(model: Model) -> list[tuple[str, list[Scalar]]]:
-    """(motor, what each column of qd turns it by): coupled motors, then each other joint's own by its gear ratio."""
+    """Return (motor, ratios by which each column of qd turns it): the coupled motors, then those of single joints."""
     coupled = {name for x in model.transmissions for name in x.joints}
     joints = {joint.name: joint for joint in model.joints}
     columns = {c.name: c.v for c in model.mechanism.coordinates}
@@ -130,7 +132,7 @@ def transmission_rows(model: Model) -> list[tuple[str, list[Scalar]]]:
                 row[columns[joint].start] = ratio
             rows.append((name, row))
     for name in columns:
-        if name in coupled or name not in joints:  # a name that no joint has is the motor of an elastic one
+        if name in coupled or name not in joints:  # a coordinate without a joint is the motor of an elastic one
             continue
         drive = joints[name].drive
         elastic = drive is not None and drive.series_stiffness is not None

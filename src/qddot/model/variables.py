@@ -1,4 +1,4 @@
-"""Numbers of a robot that are given when it computes, chosen by name: a batch of different robots for one compiled program.
+"""Variables: numbers of a robot that are inputs of each computation, so that one compiled program serves many different robots.
 
 | name | numbers |
 |---|---|
@@ -6,7 +6,7 @@
 | `payload` | a point mass at the tip, kg |
 | `<link>.mass`, `.com`, `.inertia` | kg; (3) m; about the centre of mass `Ixx, Ixy, Ixz, Iyy, Iyz, Izz`, kg m^2 |
 | `<joint>.xyz` | where the joint stands on its parent link (3), m: the lengths of links |
-| `<joint>.viscous`, `.coulomb`, `.stiffness`, ... | a number of the joint's drive (see `Drive`); two where directions differ |
+| `<joint>.viscous`, `.coulomb`, `.stiffness`, ... | a number of the joint's drive (see `Drive`); two if the directions differ |
 """
 
 from __future__ import annotations
@@ -29,15 +29,14 @@ if TYPE_CHECKING:
 
 INERTIAL = {"mass": 1, "com": 3, "inertia": 6}
 FIXED = ("gear_ratio", "resistance", "inductance", "torque_constant")
-"""What a drive is built around, or what only simulations under voltage know."""
-
+"""Constants of a drive that cannot vary: the structure depends on them, or only simulations under voltage use them."""
 
 LITTLE = 1e-9
-"""A friction that is there."""
+"""A stand-in for constants of dry friction whose default is zero: small, but present."""
 
 
 class Variable(NamedTuple):
-    """Numbers that are given at run time, and what they are where they are not given."""
+    """Numbers that are given at run time, and their defaults."""
 
     name: str
     default: tuple[float, ...]
@@ -48,8 +47,8 @@ class Variable(NamedTuple):
 
 
 def variable(model: Model, name: str) -> Variable:
-    """The numbers of a robot that go by a name. Raises UnknownNameError: no such link, joint or number; InputError: it is a symbol,
-    or cannot vary."""
+    """Return the variable of a robot with this name. Raises UnknownNameError: no such link, joint or number; InputError: it is a
+    symbol, or cannot vary."""
     if not isinstance(name, str):
         raise InputError(f"with_variable takes names such as 'payload' or 'link3.mass', not {as_written(name)}")
     values = numbers_of(model, name)
@@ -59,6 +58,7 @@ def variable(model: Model, name: str) -> Variable:
 
 
 def numbers_of(model: Model, name: str) -> Sequence[Scalar]:
+    """Return the numbers of the description that a variable's name stands for."""
     if name == "gravity":
         return model.gravity
     if name == "payload":
@@ -75,20 +75,20 @@ def numbers_of(model: Model, name: str) -> Sequence[Scalar]:
         raise InputError(f"{name} cannot vary: it decides what is computed; make one robot for each")
     if part in joints and what in NUMBERS:
         drive = joints[part].drive or Drive()
-        unsaid = what == "static" and all(map(is_zero, pair(drive.static)))  # then it is what slides
-        forward, backward = pair(drive.coulomb if unsaid else getattr(drive, what))
+        as_coulomb = what == "static" and all(map(is_zero, pair(drive.static)))  # static friction of 0 means that of motion
+        forward, backward = pair(drive.coulomb if as_coulomb else getattr(drive, what))
         return (forward,) if forward == backward else (forward, backward)
     known = ["gravity", "payload", *(f"{x}.{y}" for x in links for y in INERTIAL)]
     raise unknown_name("variable", name, [*known, *(f"{x}.{y}" for x in joints for y in ("xyz", *NUMBERS) if y not in FIXED)])
 
 
 def is_inertial(name: str) -> bool:
-    """True if a variable of this name changes what links weigh."""
+    """True if a variable of this name changes the inertia of a link."""
     return name == "payload" or name.rpartition(".")[2] in INERTIAL
 
 
 def sticking(model: Model) -> tuple[bool, ...]:
-    """Which bodies friction can hold at rest, with some numbers for the variables."""
+    """Return for each body whether friction can hold it at rest, for some values of the variables."""
     if model.variables:
         some = [x or LITTLE if y.name.rpartition(".")[2] in DRY else x for y in model.variables for x in y.default]
         model = model.opened(some)
@@ -96,7 +96,7 @@ def sticking(model: Model) -> tuple[bool, ...]:
 
 
 def opened(model: Model, values: Sequence[Scalar]) -> Model:
-    """The model with numbers, or scalars of any kind, in the place of its variables."""
+    """Return the model with numbers, or scalars of any kind, in place of its variables."""
     chosen, at = model.variables, 0
     model = model.copy(variables=())
     for x in chosen:
@@ -106,6 +106,7 @@ def opened(model: Model, values: Sequence[Scalar]) -> Model:
 
 
 def with_numbers(model: Model, name: str, values: Sequence[Scalar]) -> Model:
+    """Return the model with the numbers that a variable's name stands for replaced."""
     if name == "gravity":
         return model.copy(gravity=Vec(*values))
     if name == "payload":
@@ -120,6 +121,7 @@ def with_numbers(model: Model, name: str, values: Sequence[Scalar]) -> Model:
 
 
 def changed_inertia(link: Link, what: str, values: Sequence[Scalar]) -> Inertia:
+    """Return the inertia of a link with its mass, centre of mass or tensor replaced."""
     own = link.inertia or Inertia()
     if what == "mass":
         return Inertia(values[0], own.com, own.tensor)

@@ -1,1 +1,1 @@
-"""Looks of a robot: its shapes, from where it is seen, and figures with the look of everything else that qddot shows."""
+"""Pictures of a robot: its shapes, the view, and figures in the common style of qddot."""

@@ -1,6 +1,6 @@
-"""A robot drawn by matplotlib: solid links, axes of joints, frames and the tip; straight on if it moves in a plane.
+"""A robot drawn by Matplotlib: solid links, axes of joints, frames and the tip; seen straight on if it moves in a plane.
 
-An `Arm` is drawn once, in one configuration, and then moves in what it drew, which is how films are made.
+An `Arm` is drawn once, in one configuration; films then move the artists that it has drawn.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ INK, FAINT, TIP = "#1b1b1b", "#5f6368", "#cc79a7"
 LIGHT = np.array([0.4, -0.7, 0.3])
 MARGIN = 1.1
 GRAVITY = 30.0  # points: length of its arrow
-WIDTH, HEIGHTS = 6.4, (3.0, 7.0)  # inches: of a figure that is made for a flat robot, as high as it needs
-SEEN_THROUGH = 0.35  # of links that frames stand in
-GENERAL = 0.37  # rad or m: joints apart enough to see what holds in every configuration
+WIDTH, HEIGHTS = 6.4, (3.0, 7.0)  # inches: width, and least and largest height, of a new figure for a planar robot
+SEEN_THROUGH = 0.35  # opacity of links when frames are drawn
+GENERAL = 0.37  # rad or m: position of joints that makes special configurations unlikely
 
 FACES = 800
-"""Triangles of one mesh file, at most: matplotlib sorts and fills each of them."""
+"""Most triangles of one mesh file: Matplotlib sorts and fills each of them."""
 
 Poses = dict[int, np.ndarray]
-"""4 x 4 in the world, by body."""
+"""Poses in the world (4 x 4), by the index of the body."""
 
 
 def draw(model: Model, q: np.ndarray, ax: Any, frames: bool) -> Any:
@@ -57,12 +57,12 @@ def draw(model: Model, q: np.ndarray, ax: Any, frames: bool) -> Any:
 
 
 class Arm:
-    """A robot, ready to be drawn: `show` once, then `move` as often as one likes.
+    """A robot that can be drawn by `show` once, and then moved by `move` as often as needed.
 
     Args:
-        view: (2, 3), what points to the right and up on a flat page; None: draw it in space.
-        frames: also the frames of all links, named, with the distances of a Denavit-Hartenberg table.
-        plain: as drums and capsules, whatever the description draws.
+        view: (2, 3), the directions to the right and up on a flat page; None: draw it in space.
+        frames: also draw the frames of all links with their names, and the distances of a Denavit-Hartenberg table.
+        plain: draw drums and capsules, not the shapes of the description.
     """
 
     def __init__(self, model: Model, view: np.ndarray | None, *, frames: bool = False, plain: bool = False) -> None:
@@ -74,7 +74,7 @@ class Arm:
         self.hinges = [body.index for body in moving if not isinstance(body.joint, (Free, Spherical))]
         try:
             self.tip: str | None = model.tip
-        except InputError:  # it has several
+        except InputError:  # there are several ends
             self.tip = None
         self.chain = serial_frames(model) if frames else []
         self.names = ([model.root, *(body.name for body in moving if body.is_link)]) if frames else []
@@ -84,7 +84,7 @@ class Arm:
         self.solids += self.arrows()
 
     def metal(self, moving: list, plain: bool) -> list[tuple[int, Any, Solid]]:
-        """Body, colour and solid of each shape, the later ones in front where the robot is flat."""
+        """Return body, colour and solid of each shape; in a flat drawing later ones are in front."""
         look = looks(self.model, None if plain else FACES)
         closing = [(WORLD, METAL["drum"], solid(x)) for x in look.base if x["kind"] == "drum"]  # where loops meet the ground
         found = [(WORLD, ink(x, METAL["base"]), solid(x)) for x in look.base if x["kind"] != "drum"]
@@ -95,7 +95,7 @@ class Arm:
         return found + closing
 
     def arrows(self) -> list[tuple[int, Any, Solid]]:
-        """The frames that are drawn: of base and tip, or of all links."""
+        """Return the arrows of the frames that are drawn: of base and tip, or of all links."""
         found = []
         for name in self.names or [self.model.root, *([self.tip] if self.tip else [])]:
             body, pose = self.lifted.frame(name)
@@ -114,7 +114,7 @@ class Arm:
         return (4.0 if self.names else 3.0) * self.thickness
 
     def kind_of_table(self) -> str | None:
-        """Whether the frames of the chain are those of a table, and of which convention."""
+        """Return the convention of the Denavit-Hartenberg table whose frames the chain has; None if it has no such frames."""
         if len(self.chain) < 2 or self.lifted.nq != self.lifted.nv:
             return None
         poses = self.poses(np.array([GENERAL + 0.1 * i for i in range(self.lifted.nq)]))
@@ -126,23 +126,23 @@ class Arm:
         return {index: to_matrix(pose) for index, pose in world_poses(self.lifted, [float(x) for x in q]).items()}
 
     def frame(self, poses: Poses, name: str) -> np.ndarray:
-        """Pose (4, 4) of a frame in the world."""
+        """Return the pose (4, 4) of a frame in the world."""
         body, pose = self.lifted.frame(name)
         return poses[body] @ to_matrix(pose)
 
     def page(self, points: np.ndarray) -> np.ndarray:
-        """Points (..., 3) as they are plotted: in space as they are, in the plane (..., 2)."""
+        """Return points (..., 3) as they are plotted: unchanged in space, projected (..., 2) on a flat page."""
         return points if self.view is None else points @ self.view.T
 
     def points(self, poses: Poses) -> np.ndarray:
-        """Points (k, 3) that must be in view: all but the ends of rails."""
+        """Return the points (k, 3) that must be in view: all except the ends of rails."""
         seen = [x.placed(poses[body]) for body, _, x in self.solids if x.kind != "rail"]
         return np.concatenate([np.zeros((1, 3)), *seen])
 
     # drawing -----------------------------------------------------------------------------------------------------------------
 
     def show(self, ax: Any, poses: Poses, points: np.ndarray) -> list[Any]:
-        """Draw it in axes with room for these points (k, 3); returns what `move` moves."""
+        """Draw the robot in axes with room for these points (k, 3); return the artists that `move` changes."""
         from matplotlib.collections import LineCollection, PolyCollection
 
         self.room(ax, self.page(points))
@@ -170,7 +170,7 @@ class Arm:
         return [self.surface, self.lines, self.dot]
 
     def move(self, poses: Poses) -> None:
-        """Move what was drawn into another configuration."""
+        """Move the drawn robot into another configuration."""
         if self.is_flat:
             self.surface.set_verts([outline(self.page(x.placed(poses[body]))) for body, _, x in self.solids])
             faded = SEEN_THROUGH if self.names else 1.0
@@ -181,7 +181,7 @@ class Arm:
             faces, inks = self.lit(poses)
             self.surface.set_verts(faces)
             self.surface.set_facecolor(inks)
-            self.surface.set_edgecolor("none" if self.names else inks)  # drawn with its faces, so that no gaps show between them
+            self.surface.set_edgecolor("none" if self.names else inks)  # edges in the colour of the faces, so that no gaps show
             self.surface.set_linewidth(0.3)
         self.lines.set_segments(self.page(self.centre_lines(poses)))
         if self.tip:
@@ -189,7 +189,7 @@ class Arm:
             (self.dot.set_data if self.is_flat else self.dot.set_data_3d)(*at[:, None])
 
     def lit(self, poses: Poses) -> tuple[np.ndarray, np.ndarray]:
-        """All faces (n, 4, 3), and their colours (n, 4) in a light from above."""
+        """Return all faces (n, 4, 3), and their colours (n, 4) in a light from above."""
         from matplotlib.colors import to_rgba_array
 
         parts = [x.placed(poses[body])[x.faces] for body, _, x in self.solids]
@@ -205,7 +205,7 @@ class Arm:
         return faces, inks
 
     def centre_lines(self, poses: Poses) -> np.ndarray:
-        """Axes of joints (k, 2, 3), and the distances of a table."""
+        """Return the axes of joints and the distances of a table, as lines (k, 2, 3)."""
         far = (7.0 if self.names else 3.2) * self.thickness
         axes = [(poses[i][:3, 3] - far * poses[i][:3, 2], poses[i][:3, 3] + far * poses[i][:3, 2]) for i in self.hinges]
         return np.array([*axes, *(step.line for step in self.steps(poses))]).reshape(-1, 2, 3)
@@ -214,7 +214,7 @@ class Arm:
         return [*steps([self.frame(poses, x) for x in self.chain], self.table, self.reach)] if self.table else []
 
     def labels(self, poses: Poses) -> list[tuple[str, np.ndarray, dict[str, Any]]]:
-        """Text, place (3,) and look of each: names of frames or of their axes, letters of distances."""
+        """Return text, place (3,) and style of each label: names of frames or of their axes, letters of distances."""
         found = []
         if self.table:
             frames = [self.frame(poses, name) for name in self.chain]
@@ -231,7 +231,7 @@ class Arm:
 
             places = [self.frame(poses, name)[:3, 3] for name in self.names]
             if self.normal is not None:
-                places = [at - self.normal * (self.normal @ at) for at in places]  # what lies behind each other lies on each other
+                places = [at - self.normal * (self.normal @ at) for at in places]  # projected on the page
             style = {"color": INK, "size": 8, "va": "top", "path_effects": [withStroke(linewidth=2.5, foreground="white")]}
             found += [(f"  {text}", at, style) for text, at in joined(self.names, places, 0.5 * self.arrow_length)]
         return found
@@ -239,14 +239,15 @@ class Arm:
     # around it ---------------------------------------------------------------------------------------------------------------
 
     def axes(self, ax: Any, points: np.ndarray) -> Any:
-        """Axes as given, or those of a new figure for these points (k, 3). Raises InputError: a flat `ax` for a robot in space."""
+        """Return the given axes, or those of a new figure for these points (k, 3). Raises InputError: a flat `ax` for a robot in
+        space."""
         if self.view is None:
             return one(ax, space=True, size=(8, 7.2) if self.names else (6.4, 5.6))
         wide, high = np.ptp(self.page(points), axis=0) + 0.3 * self.reach
         return one(ax, size=(WIDTH, float(np.clip(WIDTH * high / wide, *HEIGHTS))))
 
     def room(self, ax: Any, points: np.ndarray) -> None:
-        """Limits, names and units of the axes, and an arrow for gravity; axes that show something already only grow."""
+        """Set limits, names and units of the axes, and draw gravity; limits of axes that show something already only grow."""
         from matplotlib.ticker import MaxNLocator
 
         low, high = points.min(axis=0), points.max(axis=0)
@@ -269,7 +270,7 @@ class Arm:
         self.gravity(ax)
 
     def gravity(self, ax: Any) -> None:
-        """An arrow in the upper right corner, if it can be seen there."""
+        """Draw gravity as an arrow in the upper right corner, if its direction can be seen there."""
         seen = np.array([0.0, -1.0]) if self.view is None else self.page(unit(gravity_of(self.model)))
         if not gravity_of(self.model).any() or np.linalg.norm(seen) < 0.1:
             return
@@ -280,12 +281,12 @@ class Arm:
 
 
 def ink(shape: Shape, otherwise: str) -> Any:
-    """The colour of the description, white so far toned down that it is seen on paper."""
+    """Return the colour of the description, darkened so that white shows on paper, or another one if it has none."""
     return tuple(0.88 * x for x in shape["color"]) if "color" in shape else otherwise
 
 
 def joined(names: list[str], places: list[np.ndarray], near: float) -> list[tuple[str, np.ndarray]]:
-    """`x_{1}` at its place, and `x_{4}, x_{5}` once where they would lie on each other."""
+    """Return labels and their places, joining those that would overlap: `x_{1}`, and `x_{4}, x_{5}`."""
     found: list[tuple[str, np.ndarray]] = []
     for name, at in zip(names, places):
         same = next((k for k, (_, other) in enumerate(found) if np.linalg.norm(at - other) < near), None)
@@ -297,6 +298,6 @@ def joined(names: list[str], places: list[np.ndarray], near: float) -> list[tupl
 
 
 def direction_name(v: np.ndarray) -> str:
-    """`x`, or `(0.71, 0.71, 0)` for what is no axis."""
+    """Return the name of a direction: `x`, or `(0.71, 0.71, 0)` if it is not along an axis."""
     k = int(np.argmax(abs(v)))
     return ("-" if v[k] < 0 else "") + "xyz"[k] if abs(v[k]) > 1 - 1e-6 else f"({', '.join(f'{x:.2g}' for x in v)})"

@@ -1,4 +1,4 @@
-"""Films of a robot that moves: what stands still is drawn once, and each picture is what moves on top of it."""
+"""Films of a moving robot: the background is drawn once, and each picture adds the moving parts to it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FORMATS = (".gif", ".html", ".mp4")
 MOST_PICTURES = 100_000
 TRAIL = "#cc79a7"
 FINE = 8
-"""Points of the tip's way for each picture: a fast tip goes round a bend between two."""
+"""Points of the tip's path per picture: a fast tip may go around a bend between two pictures."""
 
 
 def film(
@@ -47,6 +47,7 @@ def film(
 
 
 def refuse_suffix(path: Path) -> None:
+    """Refuse a file name with an unknown suffix, or .mp4 without ffmpeg. Raises InputError."""
     if path.suffix.lower() not in FORMATS:
         raise InputError(f"{path}: a film is saved as {', '.join(FORMATS[:-1])} or {FORMATS[-1]}")
     if path.suffix.lower() == ".mp4" and shutil.which("ffmpeg") is None:
@@ -54,7 +55,7 @@ def refuse_suffix(path: Path) -> None:
 
 
 SLOWEST = 1e-3
-"""Pictures a second: a GIF shows none for longer than ten minutes."""
+"""Least pictures per second: a GIF shows no picture for longer than ten minutes."""
 
 
 class Film:
@@ -87,11 +88,11 @@ class Film:
         self.ax = self.arm.axes(ax, points)
         self.moving = [*self.trail(), *self.arm.show(self.ax, self.poses[0], points), self.clock()]
         for artist in self.moving:
-            artist.set_in_layout(False)  # or the axes would move with them
+            artist.set_in_layout(False)  # otherwise the axes would move with them
         self.timer = self.window()
 
     def trail(self) -> list[Any]:
-        """The way of the tip so far: between two pictures too, where the motion has samples."""
+        """Draw the path of the tip, with all samples between two pictures; return its artists."""
         if self.arm.tip is None:
             return []
         t, q = self.motion
@@ -101,13 +102,13 @@ class Film:
         return self.ax.plot(*self.way[:1].T, color=TRAIL, lw=1.2, alpha=0.8, zorder=1.5 if self.arm.is_flat else 4)
 
     def clock(self) -> Any:
-        """An empty text for the time, where the title would be."""
+        """Return an empty text for the time, at the place of the title."""
         self.ax.set_title(" ")
         text = self.ax.text2D if hasattr(self.ax, "text2D") else self.ax.text
         return text(0.01, 1.01, "", transform=self.ax.transAxes, ha="left", va="bottom")
 
     def show(self, k: int) -> list[Any]:
-        """Move to picture k; returns what changed."""
+        """Move to picture k; return the artists that changed."""
         self.arm.move(self.poses[k])
         if self.arm.tip is not None:
             so_far = np.searchsorted(self.way_t, self.t[k], side="right")
@@ -116,7 +117,7 @@ class Film:
         return self.moving
 
     def window(self) -> Any:
-        """Animation that plays in a window; None where there is no window."""
+        """Return an animation that plays in a window; None if there is no window."""
         manager = self.ax.figure.canvas.manager
         if manager is None or not self.ax.figure.canvas.required_interactive_framework:
             return None
@@ -127,7 +128,7 @@ class Film:
     # pictures ----------------------------------------------------------------------------------------------------------------
 
     def pictures(self) -> Iterator[np.ndarray]:
-        """Each picture as (height, width, 3) bytes, of even height and width."""
+        """Yield each picture as (height, width, 3) bytes, of even height and width."""
         from matplotlib.backends.backend_agg import FigureCanvasAgg
 
         figure, former = self.ax.figure, self.ax.figure.canvas
@@ -155,7 +156,7 @@ class Film:
         """Write the film, as `.gif`, `.html` or `.mp4` (which needs the program ffmpeg).
 
         Args:
-            progress: a bar on stderr for films that take long; None: only where stderr is a terminal.
+            progress: show a bar on stderr for films that take long; None: only if stderr is a terminal.
 
         Raises:
             InputError: another suffix, or `.mp4` without ffmpeg.
@@ -186,7 +187,7 @@ class Film:
                     run.stdin.write(picture.tobytes())
                 run.stdin.close()
             except BrokenPipeError:
-                pass  # what it says is below
+                pass  # ffmpeg ended early; its message is read below
             said = run.stderr.read().decode(errors="replace").strip()
         if run.returncode:
             raise InputError(f"{path}: ffmpeg could not write it: {said}")
@@ -197,7 +198,7 @@ class Film:
         path.write_text(self.html(pictures), encoding="utf-8")
 
     def html(self, pictures: Iterator[np.ndarray] | None = None) -> str:
-        """A page that plays the film, stops, and goes to any picture of it.
+        """Return a page that plays the film, stops it, and goes to any picture.
 
         >>> qddot.load("two_link").simulate([0, 0], t=0.1).animate().html()[:4]
         '<!do'
@@ -219,7 +220,7 @@ class Film:
         )
 
     def _repr_html_(self) -> str:
-        """The player in a frame of its own. The figure is closed, or the notebook would show a picture of it too."""
+        """Return the player in a frame of its own. The figure is closed; otherwise the notebook would show it, too."""
         page = self.html()
         height, width = (int(x) for x in (self.ax.figure.bbox.height, self.ax.figure.bbox.width))
         pyplot().close(self.ax.figure)

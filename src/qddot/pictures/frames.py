@@ -1,4 +1,4 @@
-"""Frames of links as arrows; those of a Denavit-Hartenberg table as textbooks draw them, with their distances a and d."""
+"""Frames of links; those of a Denavit-Hartenberg table with their distances a and d, as textbooks draw them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TOLERANCE = 1e-6
 
 
 class Step(NamedTuple):
-    """A distance of the table, as a line from point to point (2, 3), with its letter."""
+    """A distance of a Denavit-Hartenberg table, as a line between two points (2, 3), with its letter."""
 
     line: np.ndarray
     letter: str
@@ -28,14 +28,14 @@ class Step(NamedTuple):
 
 
 def serial_frames(model: Model) -> list[str]:
-    """The root and each link that moves, from the base outward, of a robot that is one chain; empty for a tree."""
+    """Return the root and each moving link, from the base outward, of a robot that is one chain; an empty list for a tree."""
     links = [body for body in model.bodies if body.is_link]
     chain = [model.root, *(body.name for body in links)]
     return chain if all(body.parent == body.index - 1 for body in links) and len(links) == len(model.bodies) else []
 
 
 def table_kind(frames: Sequence[np.ndarray], reach: float) -> str | None:
-    """`standard` or `modified` if the frames of a chain in general position stand as a table has them."""
+    """Return `standard` or `modified` if the frames of a chain in general position are those of such a table, else None."""
     pairs = list(pairwise(frames))
     if all(meets(after, 0, before, 2, reach) for before, after in pairs):
         return "standard"
@@ -45,14 +45,14 @@ def table_kind(frames: Sequence[np.ndarray], reach: float) -> str | None:
 
 
 def meets(one: np.ndarray, x: int, other: np.ndarray, z: int, reach: float) -> bool:
-    """Whether an axis of one frame meets an axis of the other at right angles."""
+    """True if an axis of one frame meets an axis of the other at right angles."""
     u, v = one[:3, x], other[:3, z]
     apart = other[:3, 3] - one[:3, 3]
     return bool(abs(u @ v) < TOLERANCE and abs(apart @ np.cross(u, v)) < TOLERANCE * reach)
 
 
 def steps(frames: Sequence[np.ndarray], kind: str, reach: float) -> Iterator[Step]:
-    """The distances that are not zero: d along z, a along x, in the order of the convention."""
+    """Yield the distances that are not zero: d along z, a along x, in the order of the convention."""
     for i, (before, after) in enumerate(pairwise(frames), start=1):
         start, end = before[:3, 3], after[:3, 3]
         along = before[:3, 2] if kind == "standard" else before[:3, 0]

@@ -1,7 +1,6 @@
-"""Figures with the look of everything else that qddot shows: made by pyplot, so that scripts and notebooks find them.
+"""Figures in the common style of qddot, made by pyplot, so that scripts and notebooks find them.
 
-One rule for every picture: `ax=` is where it is drawn, without it a new figure is made, and the axes come back, as many as there
-are panels.
+Every picture follows one rule: it is drawn in `ax`, or in a new figure without it, and the axes are returned, one per panel.
 """
 
 from __future__ import annotations
@@ -32,16 +31,17 @@ LOOK = {
 }  # fmt: skip
 
 CURVES = (0.05, 0.85)
-"""From where to where of the colour scale joints are taken: from dark to light, so that their order shows without colour too."""
+"""Range of the colour scale from which joints get their colours: from dark to light, so that their order shows without colour,
+too."""
 
 NAMED = 7
-"""Curves in a legend: as many as fit beside a panel."""
+"""Most curves in a legend: as many as fit beside a panel."""
 
 
 @cache
 def color(role: str) -> str:
-    """Colour of a role, on paper, as `look.css` has it: `inertial`, `coriolis`, `gravity`, `friction`, `external`,
-    `measured`, ..."""
+    """Return the colour of a role on a light background, from `look.css`: `inertial`, `coriolis`, `gravity`, `friction`,
+    `external`, `measured`, ..."""
     found = re.search(rf"--{role}: light-dark\((#\w+)", style_sheet())
     if found is None:
         raise KeyError(role)
@@ -49,7 +49,7 @@ def color(role: str) -> str:
 
 
 def pyplot() -> Any:
-    """The module. Raises MissingExtraError: matplotlib is not installed."""
+    """Return the module `matplotlib.pyplot`. Raises MissingExtraError: Matplotlib is not installed."""
     try:
         import matplotlib.pyplot as plt
     except ImportError:
@@ -59,10 +59,10 @@ def pyplot() -> Any:
 
 @contextmanager
 def looking_so() -> Iterator[Any]:
-    """pyplot, and within the block what is made has the look.
+    """Give pyplot, with qddot's style within the block.
 
-    Only what the look sets is set back: `rc_context` would also undo what a notebook's backend, loaded by the first figure, sets so
-    that figures are shown.
+    Only the settings of this style are restored: `rc_context` would also undo those that a notebook's backend, loaded by the first
+    figure, makes so that figures are shown.
     """
     plt = pyplot()
     before = {name: plt.rcParams[name] for name in LOOK}
@@ -74,8 +74,8 @@ def looking_so() -> Iterator[Any]:
 
 
 def one(ax: Axes | None, *, space: bool = False, size: tuple[float, float] = (6.4, 4.8)) -> Any:
-    """The axes to draw in, flat or in space: those given, or of a new figure. Raises InputError: an `ax` that is none, or of the
-    other kind."""
+    """Return the axes to draw in, flat or in space: the given ones, or those of a new figure. Raises InputError: `ax` is not axes,
+    or of the other kind."""
     if ax is None:
         with looking_so() as plt:
             return plt.figure(figsize=size, layout="constrained").add_subplot(projection="3d" if space else None)
@@ -88,7 +88,7 @@ def one(ax: Axes | None, *, space: bool = False, size: tuple[float, float] = (6.
 
 
 class Panels(np.ndarray):
-    """Axes (count,) of one figure. It says what they show; marimo, which shows what a cell returns, draws them."""
+    """Axes (count,) of one figure. Their text says what they show; in marimo, which shows the result of a cell, they are drawn."""
 
     def __repr__(self) -> str:
         return f"{self.size} panels: {', '.join(x.get_ylabel() for x in self.flat)}"
@@ -100,8 +100,8 @@ class Panels(np.ndarray):
 
 
 def panels(ax: Any, count: int, *, size: tuple[float, float], sharex: bool = True) -> Panels:
-    """Axes (count,) above each other that share their time (`sharex`): those given, or of a new figure. Raises InputError: `ax`
-    holds another number of axes."""
+    """Return axes (count,) above each other that share their time (`sharex`): the given ones, or those of a new figure. Raises
+    InputError: `ax` has another number of axes."""
     if ax is None:
         with looking_so() as plt:
             return plt.subplots(count, 1, sharex=sharex, squeeze=False, figsize=size, layout="constrained")[1][:, 0].view(Panels)
@@ -115,6 +115,7 @@ def panels(ax: Any, count: int, *, size: tuple[float, float], sharex: bool = Tru
 
 
 def refuse_others(ax: Any) -> None:
+    """Refuse an object that is not axes of Matplotlib. Raises InputError."""
     from matplotlib.axes import Axes
 
     if not isinstance(ax, Axes):
@@ -122,7 +123,7 @@ def refuse_others(ax: Any) -> None:
 
 
 def curves(ax: Axes, t: np.ndarray, values: np.ndarray, names: Sequence[str], what: str, unit: str) -> None:
-    """A curve (samples, n) for each name, in colours from dark to light."""
+    """Draw a curve, a column of `values` (samples, n), for each name, in colours from dark to light."""
     import matplotlib
 
     shades = matplotlib.colormaps["viridis"](np.linspace(*CURVES, len(names)) if len(names) > 1 else [CURVES[0]])
@@ -132,7 +133,8 @@ def curves(ax: Axes, t: np.ndarray, values: np.ndarray, names: Sequence[str], wh
 
 
 def beside(ax: Axes) -> None:
-    """A legend to the right, where it hides nothing; of very many curves, whose colours go from dark to light, it names some."""
+    """Add a legend to the right, where it hides nothing; of very many curves, whose colours go from dark to light, it names
+    some."""
     handles, labels = ax.get_legend_handles_labels()
     some = np.unique(np.linspace(0, len(labels) - 1, min(len(labels), NAMED)).round().astype(int))
     shown = [labels[k] for k in some]
@@ -149,13 +151,13 @@ def beside(ax: Axes) -> None:
 
 
 def coordinate_names(mechanism: Mechanism, of: str = "v") -> list[str]:
-    """One for each number of qd, or of q where joints have quaternions (`of="q"`)."""
+    """Return one name for each number of qd, or of q with `of="q"`."""
     spans = [(c.name, getattr(c, of)) for c in mechanism.coordinates]
     return [f"{name}[{i}]" if len(span) > 1 else name for name, span in spans for i in range(len(span))]
 
 
 def units(mechanism: Mechanism, turning: str, sliding: str) -> str:
-    """The unit of all coordinates, or both: `rad`, `m` or `rad, m`."""
+    """Return the unit of all coordinates, or both units: `rad`, `m` or `rad, m`."""
     parts = [part for c in mechanism.coordinates for part in c.parts]
     turns, slides = any(x.angle or x.quaternion for x in parts), any(not x.angle and x.nv != 3 for x in parts)
     return ", ".join(unit for unit, there in ((turning, turns), (sliding, slides)) if there)

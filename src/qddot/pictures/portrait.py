@@ -1,4 +1,4 @@
-"""A robot as it shows itself: lines in a terminal, a card with a drawing in a notebook."""
+"""The display of a robot: lines of text in a terminal, a card with a drawing in a notebook."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from qddot.pictures.sketch import sketch
 from qddot.pictures.view import bent
 
 SHOWN = 12
-"""Joints that lines show."""
+"""Most joints that the text shows."""
 
 
 def text(model: Model) -> str:
-    """Name and size of a robot, and a line for each joint."""
+    """Return name and size of a robot, and a line for each joint."""
     joints = model.mechanism.coordinates
     lines = [f"Robot {model.name!r}: {size(model)}"]
     for c in joints[:SHOWN]:
@@ -31,7 +31,7 @@ def text(model: Model) -> str:
 
 
 def card(robot: Any) -> Card:
-    """The joints as a table, beside a drawing where the robot can be drawn."""
+    """Return the joints as a table, beside a drawing if the robot can be drawn."""
     model = robot.model
     rows = []
     for c in model.mechanism.coordinates:
@@ -41,13 +41,13 @@ def card(robot: Any) -> Card:
         reach = f"{limits(c)} {unit}" if limits(c) else ""
         rows.append((f"q{span(c.q)}", c.name, c.kind, between(model, c), reach, speed, effort))
     head = ("", "joint", "type", "from -> to", "positions", "speed", "force")
-    kept = [k for k in range(len(head)) if k < 4 or any(row[k] for row in rows)]  # no column of limits where there are none
+    kept = [k for k in range(len(head)) if k < 4 or any(row[k] for row in rows)]  # without empty columns of limits
     table = Table([head[k] for k in kept], [[row[k] for k in kept] for row in rows])
     return Card(model.name, [size(model), *others(model)], [table] if rows else [], drawing(robot))
 
 
 def drawing(robot: Any) -> str:
-    """Empty for a robot that is still open in its symbols, or that cannot be assembled."""
+    """Return the drawing; empty for a robot that still holds symbols, or whose loops cannot be closed."""
     if robot.symbols:
         return ""
     try:
@@ -62,7 +62,7 @@ def size(model: Model) -> str:
 
 
 def others(model: Model) -> list[str]:
-    """Joints that follow, loops, symbols, and why there are no masses."""
+    """Return lines about joints that follow others, loops, symbols, and the reason if masses are not known."""
     found = [
         f"{name} follows {leader}: {few_digits(k)} q + {few_digits(offset)}" for name, (leader, k, offset) in model.leaders.items()
     ]

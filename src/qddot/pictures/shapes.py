@@ -1,9 +1,8 @@
-"""Bodies as simple shapes: drums and blocks at joints, also at those that close loops, capsules along links, rails under sliders,
-each in its body's frame."""
+"""Bodies as simple shapes, each in its body's frame: drums and blocks at joints, also at those that close loops, capsules along
+links, rails under sliders."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,23 +16,23 @@ from qddot.model.spatial import Transform, Vec
 from qddot.pictures.view import norm
 
 Shape = dict[str, Any]
-"""`kind` and what it needs: `drum`, `rail` (radius, length, pose), `block` (size, pose), `ball` (radius, at), `capsule` (from, to,
+"""`kind` and its data: `drum`, `rail` (radius, length, pose), `block` (size, pose), `ball` (radius, at), `capsule` (from, to,
 radius); a pose is three rows of a 4 x 4 matrix."""
 
 
 def base_shapes(model: Model, reach: float, r: float) -> list[Shape]:
-    """Shapes from the root's origin to the joints on it, and the rails of sliders there."""
+    """Return shapes from the root's origin to the joints on it, and the rails of sliders there."""
     closed, shapes = loops(model, WORLD, r)
     for child in moved_by(model, WORLD):
         shapes += rail(model, child, reach, r)
     for end in unique([*(point(child.placement) for child in moved_by(model, WORLD) if not is_virtual(model, child)), *closed]):
-        shapes += connection([0.0, 0.0, 0.0], end, r)
+        shapes += connection(end, r)
     return shapes
 
 
 def link_shapes(model: Model, body: Body, reach: float, r: float) -> list[Shape]:
-    """A drum or a block at the joint, capsules from there to the next joints, or to the ends. `reach`, `r`: of the robot, and half
-    of what its links are thick, m."""
+    """Return a drum or a block at the joint, and capsules from there to the next joints, or to the ends. `reach`: of the robot, m;
+    `r`: half the thickness of its links, m."""
     closed, shapes = loops(model, body.index, r)
     if isinstance(body.joint, Revolute):
         shapes.append({"kind": "drum", "radius": 1.45 * r, "length": 2.6 * r, "pose": rows(Transform())})
@@ -46,17 +45,18 @@ def link_shapes(model: Model, body: Body, reach: float, r: float) -> list[Shape]
     ends = [*(point(child.placement) for child in moved_by(model, body.index)), *closed]
     for child in moved_by(model, body.index):
         shapes += rail(model, child, reach, r)
-    if not any(norm(x) > 0.2 * r for x in ends):  # nothing goes on: as far as the frames, or else the mass
+    if not any(norm(x) > 0.2 * r for x in ends):  # a last link ends at its frames, or else beyond its mass
         ends = [point(pose) for index, pose in model.mechanism.frames.values() if index == body.index]
         if not any(norm(x) > 0.2 * r for x in ends) and float(body.inertia.m) > 0:
             ends = [[2 * float(x) / float(body.inertia.m) for x in body.inertia.h]]
     for end in unique(ends):
-        shapes += connection([0.0, 0.0, 0.0], end, r)
+        shapes += connection(end, r)
     return shapes
 
 
 def loops(model: Model, index: int, r: float) -> tuple[list[list[float]], list[Shape]]:
-    """Points of a body (-1: the world) at which loops are closed, and the joints there, drawn on the first of two links."""
+    """Return the points of a body (-1: the world) at which loops are closed, and the joints there, drawn on the first of two
+    links."""
     points: list[list[float]] = []
     shapes: list[Shape] = []
     for c in model.constraints:
@@ -77,11 +77,11 @@ def loops(model: Model, index: int, r: float) -> tuple[list[list[float]], list[S
 
 
 ACROSS = {"xy": Vec(0.0, 0.0, 1.0), "xz": Vec(0.0, 1.0, 0.0), "yz": Vec(1.0, 0.0, 0.0)}
-"""The axis that is left out."""
+"""The axis that is not among two others."""
 
 
 def box_of_equal_inertia(body: Body) -> dict[str, Any] | None:
-    """The solid box with the body's mass and inertia: size and pose; None where there is none."""
+    """Return size and pose of the solid box with the body's mass and inertia; None for a body without mass."""
     m, h, I = float(body.inertia.m), *(np.array(x, dtype=float) for x in (body.inertia.h, body.inertia.I))
     if not m > 0:
         return None
@@ -99,19 +99,19 @@ def moved_by(model: Model, index: int) -> list[Body]:
     return [child for child in model.bodies if child.parent == index and not isinstance(child.joint, Rotor)]
 
 
-def connection(start: Sequence[float], end: Sequence[float], r: float) -> list[Shape]:
-    long = norm(np.subtract(end, start)) > 0.2 * r
-    return [{"kind": "capsule", "from": list(start), "to": list(end), "radius": r}] if long else []
+def connection(end: list[float], r: float) -> list[Shape]:
+    """Return a capsule from a body's origin to a point; nothing if that is very close."""
+    return [{"kind": "capsule", "from": [0.0, 0.0, 0.0], "to": end, "radius": r}] if norm(end) > 0.2 * r else []
 
 
 def is_virtual(model: Model, body: Body) -> bool:
-    """A slider without mass in a robot that has some: a coordinate, and nothing to see."""
+    """True for a slider without mass in a robot with masses: it is only a coordinate, with nothing to draw."""
     massless = not float(body.inertia.m) > 0
     return isinstance(body.joint, Prismatic) and massless and any(float(x.inertia.m) > 0 for x in model.bodies)
 
 
 def rail(model: Model, body: Body, reach: float, r: float) -> list[Shape]:
-    """Along which a slider goes, on the body that carries it; nothing to see on what moves freely by its coordinates."""
+    """Return the rail of a slider, on the body that carries it; nothing for sliders that are only coordinates."""
     carrier = None if body.parent == WORLD else model.bodies[body.parent]
     if not isinstance(body.joint, Prismatic) or is_virtual(model, body) or (carrier is not None and is_virtual(model, carrier)):
         return []
@@ -121,7 +121,7 @@ def rail(model: Model, body: Body, reach: float, r: float) -> list[Shape]:
 
 
 def travel(model: Model, body: Body, reach: float) -> tuple[float, float]:
-    """Way of a slider, m, which includes its zero: as far as the robot reaches where nothing stops it."""
+    """Return the range of a slider, m, which includes its zero; without limits it is the reach of the robot."""
     far = min(body.reach, reach)
     limits = next((c.limits for c in model.mechanism.coordinates if c.name == body.joint_name and c.single), None)
     if limits is None or float(body.rate) != 1.0:
@@ -134,7 +134,7 @@ def unique(points: list[list[float]]) -> list[list[float]]:
 
 
 def rows(T: Transform) -> list[float]:
-    """Three rows of a 4 x 4 matrix."""
+    """Return the first three rows of the 4 x 4 matrix of a pose."""
     return to_matrix(T)[:3].ravel().tolist()
 
 

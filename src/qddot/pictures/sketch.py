@@ -1,4 +1,4 @@
-"""A robot as a small drawing in SVG, for notebooks: outlines of its links, without matplotlib."""
+"""A small SVG drawing of a robot for notebooks: outlines of its links, without Matplotlib."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ WIDTH, HEIGHT, MARGIN = 220.0, 190.0, 8.0  # px
 
 
 def sketch(model: Model, q: np.ndarray) -> str:
-    """The robot in a configuration: straight on if it moves in a plane, otherwise from a corner."""
+    """Return the drawing of a robot in a configuration: straight on if it moves in a plane, otherwise from a corner."""
     view = own_view(model)
     view = from_a_corner(gravity_of(model)) if view is None else view
     arm = Arm(model, view, plain=True)
     poses = arm.poses(q)
     parts = [(ink, x.placed(poses[body]), x.kind != "rail") for body, ink, x in arm.solids[: arm.links]]
     if own_view(model) is None:
-        parts.sort(key=lambda part: float((part[1] @ np.cross(*view)).mean()))  # the nearer in front
+        parts.sort(key=lambda part: float((part[1] @ np.cross(*view)).mean()))  # nearer parts in front
     flat = [(ink, outline(points @ view.T)) for ink, points, _ in parts]
     seen = np.concatenate([points @ view.T for _, points, counts in parts if counts] or [np.zeros((1, 2))])  # rails are cut off
     low, size = seen.min(axis=0), np.maximum(np.ptp(seen, axis=0), 1e-9)

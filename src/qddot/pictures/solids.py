@@ -1,4 +1,4 @@
-"""Shapes as convex solids: corners and four-cornered faces, and outlines seen from somewhere."""
+"""Shapes as convex solids with corners and four-cornered faces, and their outlines in a view."""
 
 from __future__ import annotations
 
@@ -10,30 +10,30 @@ from qddot.pictures.shapes import Shape
 from qddot.pictures.view import at_right_angles, norm
 
 SIDES, RINGS = 18, 4
-"""Of what is round: corners of a circle, circles of half a sphere."""
+"""Corners of a circle, and circles of half a sphere."""
 
 LONG = 3.0
-"""Radii: faces longer than this are cut, so that what is nearer can be told by the middles of faces."""
+"""Faces longer than this many radii are divided, so that the middles of faces show which one is nearer."""
 
 
 class Solid(NamedTuple):
-    """`corners` (k, 3) in the frame of the body, and which four make each face (n, 4), turning left seen from outside."""
+    """`corners` (k, 3) in the frame of the body, and `faces` (n, 4): four indices each, counter-clockwise from outside."""
 
     kind: str
     corners: np.ndarray
     faces: np.ndarray
 
     def placed(self, pose: np.ndarray) -> np.ndarray:
-        """Corners (k, 3), moved by a pose 4 x 4."""
+        """Return the corners (k, 3), moved by a pose (4 x 4)."""
         return self.corners @ pose[:3, :3].T + pose[:3, 3]
 
 
 def solid(shape: Shape) -> Solid:
-    """The solid that a shape is."""
+    """Return the solid of a shape."""
     kind = shape["kind"]
     if kind == "mesh":
         return Solid(kind, shape["points"], shape["faces"][:, [0, 1, 2, 2]])
-    if kind in ("capsule", "sphere") and "pose" in shape:  # of a description
+    if kind in ("capsule", "sphere") and "pose" in shape:  # a shape of the description
         pose = np.reshape(shape["pose"], (3, 4))
         made = solid({"at": (0.0, 0.0, 0.0), **{k: v for k, v in shape.items() if k != "pose"}})
         return made._replace(corners=made.corners @ pose[:, :3].T + pose[:, 3])
@@ -59,14 +59,14 @@ def solid(shape: Shape) -> Solid:
 
 
 def arrow(tail: np.ndarray, tip: np.ndarray, r: float) -> list[Solid]:
-    """A shaft of this radius, and a head."""
+    """Return an arrow: a shaft of this radius, and a head."""
     neck = tip - (tip - tail) * (7 * r / norm(tip - tail))
     shaft = along(tail, tip - tail, "arrow", [(0, 0), (r, 0), (r, norm(neck - tail)), (0, norm(neck - tail))])
     return [shaft, along(neck, tip - tail, "arrow", [(0, 0), (2.8 * r, 0), (0, 7 * r)])]
 
 
 def along(start: np.ndarray, direction: np.ndarray, kind: str, profile: np.ndarray | list) -> Solid:
-    """Turned about a line from a point in a direction."""
+    """Return the solid of revolution of a profile about the line from a point in a direction."""
     z = direction / norm(direction)
     x = at_right_angles(z)
     made = revolved(kind, profile)
@@ -74,7 +74,7 @@ def along(start: np.ndarray, direction: np.ndarray, kind: str, profile: np.ndarr
 
 
 def revolved(kind: str, profile: np.ndarray | list, sides: int = SIDES) -> Solid:
-    """Solid of revolution about z of points (radius, height), the lowest first."""
+    """Return the solid of revolution about z of points (radius, height), the lowest first."""
     turn = 2 * np.pi * (np.arange(sides) + 0.5) / sides
     r, z = np.array(profile, dtype=float).T[:, :, None]
     corners = np.stack(np.broadcast_arrays(r * np.cos(turn), r * np.sin(turn), z), axis=-1).reshape(-1, 3)
@@ -85,12 +85,12 @@ def revolved(kind: str, profile: np.ndarray | list, sides: int = SIDES) -> Solid
 
 
 def half_sphere(r: float) -> list[tuple[float, float]]:
-    """The profile from the lowest point to the middle."""
+    """Return the profile of a sphere from its lowest point to its equator."""
     return [(r * np.cos(a), r * np.sin(a)) for a in np.linspace(-np.pi / 2, 0, RINGS + 1)]
 
 
 def outline(points: np.ndarray) -> np.ndarray:
-    """The corners, in order, of the polygon around points (k, 2)."""
+    """Return the corners, in order, of the convex polygon around points (k, 2)."""
     from scipy.spatial import ConvexHull
 
-    return points[ConvexHull(points - points.mean(axis=0)).vertices]  # far from the origin, too
+    return points[ConvexHull(points - points.mean(axis=0)).vertices]  # centred, to be accurate far from the origin

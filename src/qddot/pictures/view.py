@@ -1,4 +1,4 @@
-"""From where a robot is seen: straight on if it moves in a plane, otherwise with gravity down."""
+"""The view of a robot: straight on if it moves in a plane, otherwise from a corner with gravity down."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ SMALLEST = 0.05
 """m: a robot without extent is drawn this large."""
 
 FAR = 20.0
-"""Limits beyond this are none to look at: 3 turns, or 20 m."""
+"""Limits beyond this, 3 turns or 20 m, are ignored in pictures."""
 
 BENT = 0.6
-"""rad: where a hinge without limits is drawn, so that an arm is not stretched out."""
+"""rad: position in which a hinge without limits is drawn, so that an arm is not stretched out."""
 
 AZIMUTH, ELEVATION = math.radians(-55), math.radians(25)
-"""Of the corner from which a robot in space is seen."""
+"""Direction from which a robot in space is seen."""
 
 PARALLEL = 1e-6
 
 
 def extent(model: Model, *, slid: bool = True) -> float:
-    """How far the robot reaches, m: the longest chain of offsets, each as short as closed loops make it. `slid`: as far as sliders
-    go; otherwise with all of them at zero."""
-    far: dict[Any, float] = {WORLD: 0.0}  # from the root's origin to those of bodies, and to the points at which loops close
+    """Return the reach of the robot, m: the longest chain of offsets, shortened where closed loops limit it. `slid`: with sliders
+    at their ends; otherwise with all of them at zero."""
+    far: dict[Any, float] = {WORLD: 0.0}  # distances of bodies, and of points at which loops close, from the root's origin
     bounded = {c.name for c in model.mechanism.coordinates if max(abs(c.limits.lower), abs(c.limits.upper)) < FAR}
     ways: list[tuple[Any, Any, float]] = []
     for body in model.bodies:
@@ -48,7 +48,7 @@ def extent(model: Model, *, slid: bool = True) -> float:
             body, pose = model.mechanism.frames[link]
             closing.append((c.name, body, np.array((pose @ Transform(p=p)).p, dtype=float)))
     ways += [(body, name, norm(p)) for name, body, p in closing]
-    for _ in range(len(far) if loops else 0):  # the shortest ways
+    for _ in range(len(far) if loops else 0):  # find the shortest distances
         for one, other, length in ways:
             there = min(far.get(other, math.inf), far[one] + length)
             far[one], far[other] = min(far[one], there + length), there
@@ -60,13 +60,13 @@ def extent(model: Model, *, slid: bool = True) -> float:
 
 
 def thickness(model: Model) -> float:
-    """Half of what a link is thick where it is drawn, m: a long rail does not make its cart much thicker."""
+    """Return half the thickness of drawn links, m; a long rail does not make its cart much thicker."""
     return 0.032 * math.sqrt(extent(model) * extent(model, slid=False))
 
 
 def room(model: Model, view: np.ndarray) -> list[float]:
-    """How far a robot in a plane goes from its origin to the sides, and up and down, m; a slider on a fixed rail only along it.
-    `view`: (2, 3), what points to the right and up."""
+    """Return how far a planar robot extends from its origin to the sides, and up and down, m; a slider on a fixed rail counts only
+    along it. `view`: (2, 3), the directions to the right and up."""
     whole, arms = extent(model), extent(model, slid=False)
     along = np.zeros(2)
     fixed = {WORLD: np.eye(3)}
@@ -74,12 +74,12 @@ def room(model: Model, view: np.ndarray) -> list[float]:
         if body.parent in fixed and isinstance(body.joint, Prismatic):
             fixed[body.index] = fixed[body.parent] @ np.array([[float(x) for x in row] for row in body.placement.R])
             along += min(body.reach, whole) * abs(view @ fixed[body.index][:, 2])
-    loose = max(whole - arms - along.sum(), 0.0)  # of sliders that turn with what carries them
+    loose = max(whole - arms - along.sum(), 0.0)  # travel of sliders on moving bodies
     return np.minimum(arms + along + loose, whole).tolist()
 
 
 def plane_normal(model: Model) -> np.ndarray | None:
-    """The unit normal of the plane in which everything moves; None for a robot that moves in space, or not at all."""
+    """Return the unit normal of the plane in which the robot moves; None if it moves in space, or not at all."""
     at, turning, sliding = {WORLD: np.eye(3)}, [], []
     for body in model.bodies:
         if isinstance(body.joint, Rotor):
@@ -93,7 +93,7 @@ def plane_normal(model: Model) -> np.ndarray | None:
 
 
 def common_normal(turning: Sequence[np.ndarray], sliding: Sequence[np.ndarray]) -> np.ndarray | None:
-    """The direction along which all axes of hinges lie, and at right angles to which all sliders move; None if there is none."""
+    """Return the direction that is parallel to all axes of hinges and at right angles to all sliders; None if there is none."""
     if turning:
         normal = turning[0]
     elif sliding:
@@ -106,8 +106,8 @@ def common_normal(turning: Sequence[np.ndarray], sliding: Sequence[np.ndarray]) 
 
 
 def flat_view(normal: np.ndarray, down: np.ndarray) -> np.ndarray:
-    """The directions (2, 3) to the right and up on the page, which lies across the normal: gravity points down if it can, otherwise
-    z or y up, and the axis of the world that lies across points to the right."""
+    """Return the directions (2, 3) to the right and up on a page across the normal: gravity points down if possible, otherwise z or
+    y up, and the horizontal axis of the world points to the right."""
     candidates = [-down, np.array([0.0, 0.0, 1.0]), np.array([0.0, 1.0, 0.0])]
     within = (v - (v @ normal) * normal for v in candidates)
     up = unit(next(v for v in within if norm(v) > PARALLEL * max(norm(down), 1.0)))
@@ -116,13 +116,13 @@ def flat_view(normal: np.ndarray, down: np.ndarray) -> np.ndarray:
 
 
 def own_view(model: Model) -> np.ndarray | None:
-    """The page (2, 3) on which a robot that moves in a plane is seen straight on; None for one in space."""
+    """Return the page (2, 3) on which a planar robot is seen straight on; None for a robot in space."""
     normal = plane_normal(model)
     return None if normal is None else flat_view(normal, gravity_of(model))
 
 
 def from_a_corner(down: np.ndarray) -> np.ndarray:
-    """The page (2, 3), to the right and up, on which a robot in space is seen from a corner, with gravity down."""
+    """Return the page (2, 3), to the right and up, on which a robot in space is seen from a corner, with gravity down."""
     up = upward(down)
     right = np.eye(3)[0] if abs(up[0]) < 0.9 else np.eye(3)[1]
     right = unit(right - (right @ up) * up)
@@ -133,7 +133,7 @@ def from_a_corner(down: np.ndarray) -> np.ndarray:
 
 
 def upward(down: np.ndarray) -> np.ndarray:
-    """Against gravity; without it along z."""
+    """Return the direction against gravity, or z without gravity."""
     return -unit(down) if down.any() else np.array([0.0, 0.0, 1.0])
 
 
@@ -142,8 +142,8 @@ def gravity_of(model: Model) -> np.ndarray:
 
 
 def bent(robot: Any) -> np.ndarray:
-    """A configuration to look at: limited joints in the middle, others bent, as are all if the middle is a straight line; closed
-    where the robot is."""
+    """Return a configuration for a picture: limited joints in the middle of their range, other hinges bent; all hinges bent if the
+    robot would be straight; loops closed."""
     found, limits = robot.neutral(), robot.limits
     hinges = []
     for c in robot.model.mechanism.coordinates:
@@ -172,7 +172,7 @@ def bent(robot: Any) -> np.ndarray:
 
 
 def at_right_angles(v: np.ndarray) -> np.ndarray:
-    """A unit vector at right angles, and to z or another axis that v does not lie along."""
+    """Return a unit vector at right angles to v, and to z or another axis that is not parallel to v."""
     return unit(np.cross(v, min(np.eye(3)[::-1], key=lambda e: round(abs(float(e @ v)), 9))))
 
 

@@ -1,4 +1,4 @@
-"""Looks of a robot: shapes that its description draws, meshes simplified (extra `mesh`); otherwise drums and capsules."""
+"""Shapes with which a robot is drawn: those of its description, with simplified meshes (extra `mesh`), or drums and capsules."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ GREY = (0.75, 0.77, 0.8)
 
 
 class Looks(NamedTuple):
-    """Shapes fixed to the world, those of each body in its frame, what could not be drawn, and whether the description draws."""
+    """Shapes fixed to the world, those of each body in its frame, notes on shapes that could not be drawn; `is_drawn`: True if the
+    description has shapes."""
 
     base: list[Shape]
     bodies: dict[int, list[Shape]]
@@ -33,8 +34,8 @@ class Looks(NamedTuple):
 
 
 def looks(model: Model, faces: int | None) -> Looks:
-    """Each body as the description draws it; one with mass of which it says nothing, as drums and capsules. `faces`: triangles of
-    one mesh file, at most; None: all as drums and capsules, whatever the description draws."""
+    """Return the shapes of each body: those of the description, or drums and capsules for a body with mass that has none. `faces`:
+    most triangles of one mesh file; None: draw all bodies as drums and capsules."""
     drawn, notes = visual_shapes(model, faces) if faces else ({}, [])
     reach, r = extent(model), thickness(model)
     bodies = {}
@@ -46,7 +47,7 @@ def looks(model: Model, faces: int | None) -> Looks:
 
 
 def visual_shapes(model: Model, faces: int) -> tuple[dict[int, list[Shape]], list[str]]:
-    """Shapes by body (-1: fixed to the world), in the body's frame, and what could not be drawn."""
+    """Return shapes by body (-1: fixed to the world), in the body's frame, and notes on those that could not be drawn."""
     found: dict[int, list[Shape]] = {}
     notes: dict[str, None] = {}
     for link in model.links:
@@ -58,7 +59,7 @@ def visual_shapes(model: Model, faces: int) -> tuple[dict[int, list[Shape]], lis
             except ImportError:
                 notes["The meshes of the description are not drawn: pip install 'qddot[mesh]'"] = None
                 continue
-            except Exception as problem:  # whatever is wrong with somebody's mesh, the robot is drawn without it
+            except Exception as problem:  # a faulty mesh, for any reason: the robot is drawn without it, and a note says so
                 notes[f"{visual.file.name if visual.file else visual.kind} is not drawn: {problem}"] = None
                 continue
             found.setdefault(body, []).extend(shapes)
@@ -66,7 +67,7 @@ def visual_shapes(model: Model, faces: int) -> tuple[dict[int, list[Shape]], lis
 
 
 def plain_shape(visual: Visual, pose: np.ndarray) -> Shape:
-    """A box, cylinder, capsule or sphere."""
+    """Return the shape of a box, cylinder, capsule or sphere."""
     common = {"color": list(visual.color or GREY), "pose": pose[:3].ravel().tolist()}
     if visual.kind == "box":
         return {"kind": "box", "size": list(visual.size), **common}
@@ -80,7 +81,7 @@ def plain_shape(visual: Visual, pose: np.ndarray) -> Shape:
 
 
 def mesh_shapes(visual: Visual, pose: np.ndarray, most: int) -> list[Shape]:
-    """The parts of a mesh file, one a colour: `points` (n, 3) and `faces` (k, 3), which turn left seen from outside."""
+    """Return the parts of a mesh file, one per colour: `points` (n, 3) and `faces` (k, 3), counter-clockwise from outside."""
     assert visual.file is not None
     scaled = pose @ np.diag([*visual.size, 1.0])
     found = []
@@ -88,16 +89,16 @@ def mesh_shapes(visual: Visual, pose: np.ndarray, most: int) -> list[Shape]:
         placed = points @ scaled[:3, :3].T + scaled[:3, 3]
         if not np.isfinite(placed).all() or not len(faces):
             raise ValueError("it has no triangles of finite size")
-        turned = faces[:, ::-1] if np.linalg.det(scaled[:3, :3]) < 0 else faces  # a mirror turns triangles inside out
+        turned = faces[:, ::-1] if np.linalg.det(scaled[:3, :3]) < 0 else faces  # a reflection turns triangles inside out
         found.append({"kind": "mesh", "color": list(visual.color or color), "points": placed, "faces": turned})
     return found
 
 
 @lru_cache(maxsize=128)
 def parts_of(file: Path, most: int) -> list[tuple[np.ndarray, np.ndarray, tuple[float, ...]]]:
-    """Points, triangles and colour of each part, with at most so many triangles altogether.
+    """Return points, triangles and colour of each part of a mesh file, with at most `most` triangles in all.
 
-    The file is read whole and parsed from memory, so that it cannot lead to others.
+    The file is read whole and parsed from memory, so that it cannot refer to other files.
     """
     import trimesh  # type: ignore[import-not-found]
 

@@ -1,4 +1,4 @@
-"""Rollouts: many motions at once, with the law that drives them compiled into the step, on the CPU or in one kernel on a GPU."""
+"""Rollouts: many motions at once, with their control law compiled into the step, on the CPU or in one kernel on a GPU."""
 
 from qddot.rollout.adjoint import RolloutGradient
 from qddot.rollout.laws import ComputedTorqueLaw, Moment, PDLaw

@@ -1,10 +1,10 @@
-"""The gradient of a rollout: back through its steps by the exact derivative of one step.
+"""The gradient of a rollout: backward through its steps by the exact derivative of one step.
 
-Every so often a state is kept on the way out, and the stretch behind it is run again on the way back: of T steps the states of some
-`2 sqrt(T)` are in memory at a time, for the time of one more rollout.
+Some states are kept as checkpoints on the way forward, and the steps between two of them are run again on the way back: of T
+steps, some `2 sqrt(T)` states are in memory at a time, for the time of one more rollout.
 
-The derivative is that of the steps as they were taken. Where joints stick, slip or rest on a stop it is that of the mode each
-step was in: how the moment of an impact or of sticking moves within a step is not part of it.
+The derivative is that of the steps as they were taken. Where joints stick, slip or rest on a stop it is that of the mode of each
+step: a change of the time of impact or of sticking within a step is not part of it.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -33,9 +34,9 @@ STATE = ("q", "qd")
 
 
 class RolloutGradient(NamedTuple):
-    """Gradient of a weighted sum of states, each in the shape of what was given; None where nothing was.
+    """Gradient of a weighted sum of states with respect to each argument, in its shape; None for arguments not given.
 
-    `q0` is with respect to its numbers: quaternions are made unit in every step.
+    `q0` is with respect to all its numbers: quaternions are normalised in every step.
 
     >>> way = qddot.load("two_link").rollout().differentiable([0, 0], None, [7.0, 2.0], steps=100)
     >>> slope = np.zeros(way.states.q.shape)
@@ -55,13 +56,13 @@ Arrays = Mapping[str, Any]
 
 
 class Both(NamedTuple):
-    """One step there and back, for arrays of one kind.
+    """One step forward and backward, for arrays of one library.
 
     Attributes:
         forward: inputs of the step -> the state after it.
-        backward: these and the slopes `cq_next`, `cqd_next` of the state after it -> slopes of the inputs.
-        times: of all steps (steps, 1), s; `dt` (1,).
-        zeros_like: the library's.
+        backward: these inputs, and the slopes `cq_next`, `cqd_next` of the state after it -> slopes of the inputs.
+        times: times of all steps (steps, 1), s; `dt` (1,).
+        zeros_like: the library's function of that name.
     """
 
     forward: Callable[[Arrays], Arrays]
@@ -72,11 +73,11 @@ class Both(NamedTuple):
 
 
 class Way(NamedTuple):
-    """A rollout that can be gone back: what it was given, and states along it. Arrays are of one kind, NumPy's or a GPU's.
+    """A rollout that can be differentiated: its arguments and its checkpoints. All arrays are NumPy's, or all on a GPU.
 
     Attributes:
-        rest: inputs besides state and control, one row a motion.
-        kept: step -> state at its beginning.
+        rest: inputs besides state and control, one row for each motion.
+        kept: the checkpoints, step -> state at its beginning.
     """
 
     both: Both
@@ -90,14 +91,14 @@ class Way(NamedTuple):
     changes: bool
 
     def __call__(self, q: Any = None, qd: Any = None) -> RolloutGradient:
-        """The gradient of `sum(q * states.q) + sum(qd * states.qd)`: of a loss, given its slopes at the states.
+        """Return the gradient of `sum(q * states.q) + sum(qd * states.qd)`, or of a loss with these slopes at the states.
 
         Args:
-            q, qd: slopes (samples, ..., nq) and (samples, ..., nv), or None where the loss does not depend on them.
+            q, qd: slopes (samples, ..., nq) and (samples, ..., nv), or None if the loss does not depend on them.
 
         Raises:
             InputError: another shape.
-            SingularityError: the motion is not differentiable there; on a GPU, where nobody waits to look, the gradient is NaN.
+            SingularityError: the motion is not differentiable; on a GPU the gradient is then NaN, since results are not checked.
         """
         weights = {}
         for name, given, like in (("q", q, self.states.q), ("qd", qd, self.states.qd)):
@@ -113,7 +114,7 @@ class Way(NamedTuple):
         return RolloutGradient(found["q"], found["qd"], *(found.get(name) for name in ("control", "parameters", "variables")))
 
     def back(self, weights: Arrays) -> dict[str, Any]:
-        """Slopes of all inputs, for every motion on its own."""
+        """Return the slopes of all inputs, separately for each motion."""
         forward, backward, *_, zeros_like = self.both
         slope = {name: weights[name][-1] for name in STATE}
         total = {name: zeros_like(x) for name, x in self.rest.items()}
@@ -137,34 +138,33 @@ class Way(NamedTuple):
         return {**slope, **total}
 
     def inputs(self, k: int, state: Arrays) -> dict[str, Any]:
+        """Return the inputs of step k."""
         given = {} if self.control is None else {"control": self.control[k] if self.changes else self.control}
         return {**state, **given, **self.rest, "t": self.both.times[k], "dt": self.both.dt}
 
 
 def on_cpu(forward: Kernel, backward: Kernel, count: int, h: float, threads: int) -> Both:
-    """The steps of NumPy arrays."""
-    dtype = forward.dtype
+    """Return a step forward and backward for NumPy arrays."""
 
-    def called(kernel: Kernel, names: tuple[str, ...]) -> Callable[[Arrays], Arrays]:
-        def call(inputs: Arrays) -> Arrays:
-            """Return the outputs by name. What was looked at on the way out is not looked at again."""
-            found = IGNORING.run(kernel.run, [inputs[x.name] for x in kernel.program.inputs], None, threads)
-            return dict(zip(names, found if isinstance(found, tuple) else (found,)))
+    def call(kernel: Kernel, names: tuple[str, ...], inputs: Arrays) -> Arrays:
+        """Return the outputs by name, without checks: the inputs were checked by the rollout."""
+        found = IGNORING.run(kernel.run, [inputs[x.name] for x in kernel.program.inputs], None, threads)
+        return dict(zip(names, found if isinstance(found, tuple) else (found,)))
 
-        return call
-
-    dt = np.array([h], dtype)
-    times = np.arange(count, dtype=dtype)[:, None] * dt
-    return Both(called(forward, STATE), called(backward, slope_names(backward.program)), times, dt, np.zeros_like)
+    dt = np.array([h], forward.dtype)
+    times = np.arange(count, dtype=forward.dtype)[:, None] * dt
+    back = partial(call, backward, slope_names(backward.program))
+    return Both(partial(call, forward, STATE), back, times, dt, np.zeros_like)
 
 
 def slope_names(program: Program) -> tuple[str, ...]:
-    """The inputs whose slopes the outputs of a `backward_program` are."""
+    """Return the names of the inputs whose slopes are the outputs of a `backward_program`."""
     return tuple(x.name[1:] for x in program.outputs)
 
 
 def summed(x: Any, shape: tuple[int, ...], first: int) -> Any:
-    """Sum over the dimensions along which something was given once for all motions; these come after the `first`."""
+    """Return the slopes summed over the batch dimensions that an argument of this shape was broadcast along; these come after the
+    `first` dimensions."""
     extra = tuple(range(first, first + x.ndim - len(shape)))
     x = x.sum(extra) if extra else x
     once = tuple(d for d, (n, m) in enumerate(zip(x.shape, shape)) if m == 1 and n != 1)
@@ -172,7 +172,7 @@ def summed(x: Any, shape: tuple[int, ...], first: int) -> Any:
 
 
 def stride(count: int) -> int:
-    """How far apart kept states are."""
+    """Return the number of steps between checkpoints."""
     return max(1, math.isqrt(count))
 
 
@@ -181,9 +181,9 @@ def without_margins(program: Program) -> Program:
 
 
 def backward_program(program: Program, mechanism: Mechanism, dtype: np.dtype) -> Program:
-    """Program for the way back through one step: slopes of its inputs, from the inputs and the slopes of the state after it.
+    """Return the program for one step backward: slopes of its inputs, from the inputs and the slopes of the state after it.
 
-    Quaternions are made unit within, so that a slope has no part along them.
+    It normalises quaternions, so that slopes have no part along them.
     """
     unit = with_unit_quaternions(without_margins(program), mechanism, float(np.finfo(dtype).eps))
     return cotangent(unit, [k for k, x in enumerate(program.inputs) if x.name not in ("t", "dt")])

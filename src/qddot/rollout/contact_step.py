@@ -1,11 +1,11 @@
-"""One step among contacts, stops and dry friction as a closed formula: time stepping (`qddot.contact.time_stepping`), traced.
+"""One step with contacts, stops and dry friction, traced without branches: time stepping (`qddot.contact.time_stepping`).
 
     q_m = q + h/2 v        M (v+ - v) = h (tau - bias) + J^T r        q+ = q_m + h/2 v+        M and bias at the middle
 
-Impulses r of all pairs, stops and dry joints obey one law: each is the nearest within its bounds to `r - u / W`, where u is the
-velocity along it. A normal impulse is not negative, a tangential pair is no longer than `mu` times its normal, dry friction is no
-larger than its level. Sweeps of Gauss and Seidel over all of them are written out; a margin says whether they have come to rest.
-What does not touch takes part with the speed it would need to close, so nothing branches and every target can run it.
+Impulses r of all pairs, stops and dry joints obey one law: each is the projection of `r - u / W` onto its bounds, where u is the
+velocity along it. A normal impulse is not negative, a tangential pair is at most `mu` times its normal, dry friction is at most its
+level. A fixed number of Gauss-Seidel sweeps over all of them is traced; a margin is positive if they have converged. Open contacts
+take part with the speed at which they would close, so nothing branches and every target can run the step.
 """
 
 from __future__ import annotations
@@ -31,32 +31,32 @@ from qddot.model.spatial import Vec
 from qddot.simulate.traced_modes import Drive, Modes, clipped
 
 SWEEPS, ROUNDS = 25, 3
-"""Over all impulses, and of normal and slip within one of them."""
+"""Number of sweeps over all impulses, and of rounds over normal and tangential impulse of one contact."""
 
 SOFT = 0.1
-"""Of the impulses to begin with: so that no two of them, each enormous, undo each other."""
+"""Relative regularisation of the linear problem for the initial impulses: redundant ones would else be enormous and opposite."""
 
 ENOUGH = 0.1
-"""What the last sweep may still change, of the speeds there would be without contact. Of what stands or slides nothing is left but
-some 1e-6; of 100,000 steps of chains that fall in a heap, seven had more than a hundredth left, and none so much."""
+"""Largest change of velocity by the last sweep, relative to the velocity without contact. For bodies that rest or slide it is about
+1e-6; of 100,000 steps of chains that fall in a heap, seven had more than a hundredth, and none reached this."""
 
 Row = list[Scalar]
-"""(nv): a speed is its product with qd, and an impulse along it acts by the same numbers."""
+"""One row of a Jacobian, (nv): its product with qd is a speed, and an impulse along it acts with the same numbers."""
 
 
 class Touch(NamedTuple):
-    """A pair, or a joint and its stop."""
+    """A contact: a pair of bodies, or a joint and its stop."""
 
     gap: Scalar  # m or rad
-    rows: list[Row]  # of its opening, and where it rubs two of slip
-    bounces: bool  # whether it gives back speed
+    rows: list[Row]  # the row of the gap's rate; with friction, two more of the slip
+    bounces: bool  # True if restitution applies
 
 
 class ContactStep:
-    """Contacts that may close within a step of a robot.
+    """One step of a robot with contacts that may close in it.
 
     Args:
-        model: the robot, traced.
+        model: the traced robot.
         contacts: pairs of spheres and planes.
         modes: its stops and dry friction, or None.
 
@@ -73,7 +73,7 @@ class ContactStep:
         self.gravity = float(np.linalg.norm(np.array(contacts.robot.model.gravity, float)))
 
     def step(self, q: Scalars, v: Scalars, h: Scalar, drive: Drive) -> tuple[list[Scalar], list[Scalar], list[Scalar]]:
-        """q and qd after a step, and margins: pivots of M, and what is left of the laws."""
+        """Return q and qd after a step, and margins: the pivots of M, and one for the convergence of the impulses."""
         model = self.model
         middle = unit_quaternions(model, along(q, coordinate_rates(model, q, v), h / 2))
         solved = factor(mass_matrix(model, middle))
@@ -86,7 +86,7 @@ class ContactStep:
         return unit_quaternions(model, end), after, [*solved.pivots, margin]
 
     def without_contact(self, solved: Factor, q: Scalars, v: Scalars, h: Scalar, drive: Drive) -> list[Scalar]:
-        """qd after a step in which nothing touches, and nothing rubs dry (see `qddot.contact.time_stepping.free_velocity`)."""
+        """Return qd after a step without contacts and dry friction (see `qddot.contact.time_stepping.free_velocity`)."""
         none = zeros(self.model.nv)
         loads = [load_torque(self.model, q, x, none) for x in (v, none)]
         half = along(v, solved.solve([a - b for a, b in zip(*loads)]), -h / 2)
@@ -94,13 +94,13 @@ class ContactStep:
         return along(v, solved.solve([t - f - b for t, f, b in forces]), h)
 
     def dry_bounds(self, v: Scalars, h: Scalar) -> dict[int, tuple[Scalar, Scalar]]:
-        """Column -> at least and at most the impulse of its dry friction: that of sliding either way at this speed."""
+        """Return column -> smallest and largest impulse of its dry friction: those of sliding either way at this speed."""
         n = self.model.nv
         none, forward, backward = (friction_torque(self.model, v, [float(way)] * n) for way in (0, 1, -1))
         return {c: ((none[c] - forward[c]) * h, (none[c] - backward[c]) * h) for c in self.dry}
 
     def touches(self, q: Scalars) -> list[Touch]:
-        """All pairs and stops at a configuration; pairs that no joint can open or close are none."""
+        """Return all pairs and stops at a configuration, without pairs that no joint can open or close."""
         model, contacts = self.model, self.contacts
         X0 = world_poses(model, q)
         S0 = world_columns(model, X0)
@@ -110,7 +110,7 @@ class ContactStep:
             centers.append((body, (X0[body] @ pose).point(vector(sphere.center))))
 
         def rows(point: Vec, axes: Sequence[Vec], first: int, second: int | None = None) -> list[Row]:
-            """Relative speed of two bodies at a point, along axes."""
+            """Return the rows of the relative speed of two bodies at a point, along axes; the second is the world if None."""
             found = [zeros(model.nv) for _ in axes]
             for body, sign in ((first, 1), (second, -1)):
                 for i in () if body is None else path_to_root(model, body):
@@ -134,7 +134,7 @@ class ContactStep:
         return [*(touch for touch in found if not all(map(is_zero, touch.rows[0]))), *self.stops(q)]
 
     def triad(self, apart: Vec) -> tuple[Scalar, Vec, Vec, Vec]:
-        """Triad of a vector: its length, its direction, and two across."""
+        """Return the length of a vector, its direction, and two unit vectors across."""
         sqrt, where = self.model.field.sqrt, self.model.field.where_positive
         length = sqrt(apart.dot(apart))
         n = apart * (1 / length)
@@ -144,7 +144,7 @@ class ContactStep:
         return length, n, t1, n.cross(t1)
 
     def stops(self, q: Scalars) -> list[Touch]:
-        """Each joint and the nearer of its limits."""
+        """Return, for each joint with limits, the nearer of them as a contact."""
         found, where = [], self.model.field.where_positive
         for c, (i, lower, upper) in self.limits.items():
             row = zeros(self.model.nv)
@@ -158,7 +158,7 @@ class ContactStep:
 
 
 class Impulses:
-    """Impulses along the rows of some touches, then of dry columns, and the velocities that they cause there, `W = J M^-1 J^T`."""
+    """The impulses along the rows of some contacts, then of dry columns, with `W = J M^-1 J^T`, the velocities that they cause."""
 
     def __init__(self, field: Field, solved: Factor, touches: list[Touch], dry: dict[int, tuple[Scalar, Scalar]]) -> None:
         self.field, self.touches, self.bounds = field, touches, list(dry.values())
@@ -168,20 +168,24 @@ class Impulses:
         half = [[dot(row, x) for x in self.moved[: i + 1]] for i, row in enumerate(self.rows)]
         n = range(len(self.rows))
         self.W = [[half[max(i, j)][min(i, j)] for j in n] for i in n]
-        tiny = field.rounding * sum((self.W[i][i] for i in n), 0)  # where nothing can move, nothing is divided by zero
+        tiny = field.rounding * sum((self.W[i][i] for i in n), 0)  # so that a row that cannot move is not divided by zero
         self.inverse = [1 / (self.W[i][i] + tiny) for i in n]
         self.places, k = [], 0
         for touch in touches:
             self.places.append(slice(k, k + len(touch.rows)))
-            if len(touch.rows) == 3:  # both of slip by the larger eigenvalue
+            if len(touch.rows) == 3:  # for both rows of slip, the larger eigenvalue of their block
                 a, b, d = self.W[k + 1][k + 1], self.W[k + 1][k + 2], self.W[k + 2][k + 2]
                 apart = (a - d) * (a - d) / 4 + b * b + tiny * tiny
                 self.inverse[k + 1] = self.inverse[k + 2] = 1 / ((a + d) / 2 + field.sqrt(apart) + tiny)
             k += len(touch.rows)
 
     def solve(self, v: Scalars, free: Scalars, h: Scalar, contacts: Contacts, least: Scalar) -> tuple[list[Scalar], Scalar]:
-        """All impulses, and a margin that is positive where the last sweep changed nothing that matters. `v`, `free`: qd before the
-        step, and after one in which nothing touches; `least`: a speed that matters, m/s."""
+        """Return all impulses, and a margin that is positive if the last sweep changed little.
+
+        Args:
+            v, free: qd before the step, and after one without contacts and dry friction.
+            least: a speed that is small but counts, m/s.
+        """
         before, speed = ([dot(row, x) for row in self.rows] for x in (v, free))
         c, takes_part = self.speeds_to_undo(before, speed, h, contacts.restitution, least)
         r = self.standing(c, takes_part)
@@ -197,9 +201,8 @@ class Impulses:
     def speeds_to_undo(
         self, before: Scalars, speed: Scalars, h: Scalar, restitution: float, least: Scalar
     ) -> tuple[list[Scalar], list[Scalar]]:
-        """Speed that each impulse has to undo: an open gap may close, what bounces goes back; and 1 for each touch that takes part.
-
-        With restitution, what is still open and fast is left to the step in which it has closed.
+        """Return the speed that each impulse must cancel (an open gap may close, a bounce adds the speed back), and 1 for each
+        contact that takes part, else 0: with restitution, a gap that closes fast is left to the step in which it is closed.
         """
         where, c, takes_part = self.field.where_positive, list(speed), []
         for place, touch in zip(self.places, self.touches):
@@ -211,7 +214,7 @@ class Impulses:
         return c, takes_part
 
     def standing(self, c: Scalars, takes_part: Scalars) -> list[Scalar]:
-        """Impulses to begin with: those after which all that would close stands still, which is one linear problem."""
+        """Return the initial impulses: those after which all closing contacts are at rest, one linear problem."""
         n, closes = range(len(self.rows)), [1.0] * len(self.rows)
         for place, part in zip(self.places, takes_part):
             size = place.stop - place.start
@@ -222,7 +225,7 @@ class Impulses:
         return factor(W).solve([-x * closed for x, closed in zip(c, closes)])
 
     def of_one(self, place: slice, c: Scalars, r: Scalars, friction: float, part: Scalar) -> list[Scalar]:
-        """The impulse of one touch, those of all others being as they are."""
+        """Return the impulse of one contact, given those of all others."""
         own, others = range(place.start, place.stop), [j for j in range(len(r)) if not place.start <= j < place.stop]
         rest = [c[i] + sum((self.W[i][j] * r[j] for j in others), 0) for i in own]
         x = list(r[place])
@@ -235,7 +238,7 @@ class Impulses:
         return x
 
     def within(self, most: Scalar, t1: Scalar, t2: Scalar) -> tuple[Scalar, Scalar]:
-        """The nearest tangential impulse that is not longer than `most`."""
+        """Return the nearest tangential impulse that is not longer than `most`."""
         length = t1 * t1 + t2 * t2
         too_long = length - most * most
         where = self.field.where_positive
@@ -243,9 +246,9 @@ class Impulses:
         return t1 * scale, t2 * scale
 
     def outward(self) -> list[Scalar]:
-        """Impulses that bring back, without speed, some of what has sunk in."""
+        """Return impulses that reduce the penetration of contacts by a displacement, without changing velocities."""
         where, r = self.field.where_positive, zeros(len(self.rows))
-        depths = [where(touch.gap, touch.gap, touch.gap * RECOVERY) for touch in self.touches]  # what is open may close
+        depths = [where(touch.gap, touch.gap, touch.gap * RECOVERY) for touch in self.touches]  # an open gap may close
         sunk = [(place.start, depth) for place, depth in zip(self.places, depths)]
         for _ in range(SWEEPS // 2):
             for k, depth in sunk:
@@ -254,7 +257,7 @@ class Impulses:
         return r
 
     def response(self, r: Scalars) -> list[Scalar]:
-        """The change of qd that impulses cause."""
+        """Return the change of qd by impulses."""
         return [sum((x[c] * impulse for x, impulse in zip(self.moved, r)), 0) for c in range(len(self.moved[0]))]
 
 

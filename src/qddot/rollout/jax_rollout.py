@@ -1,4 +1,4 @@
-"""Rollouts of JAX arrays: `lax.scan` over the compiled step, so that every transform of JAX goes through them."""
+"""Rollouts of JAX arrays: `lax.scan` over the compiled step, so that they support every transform of JAX."""
 
 # pyright: reportMissingImports=false
 from __future__ import annotations
@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from qddot.arrays.jax_calls import common_dtype, compiled
+from qddot.errors import InputError
 from qddot.rollout.adjoint import STATE
 from qddot.rollout.start import States, step_count
 from qddot.rollout.step_by_step import stepping
@@ -19,23 +20,25 @@ if TYPE_CHECKING:
     from qddot.rollout.rollout import Rollout
 
 
-def rollout(run: Rollout, given: Mapping[str, Any], steps: int | None, every: int) -> States:
-    """The states as JAX arrays; where a step has no result they are NaN."""
-    arrays = {name: x for name, x in given.items() if x is not None}
+def rollout(run: Rollout, given: Mapping[str, Any], variables: Any, steps: int | None, every: int) -> States:
+    """Return the states as JAX arrays; from a step without a result on they are NaN."""
+    arrays = {name: x for name, x in run.in_kind(given, variables).items() if x is not None}
+    if run.engine == "dask":
+        raise InputError('engine="dask" is for NumPy arrays: JAX has jax.distributed; leave the engine out, or use np.asarray')
     dtype = np.dtype(common_dtype(arrays, {}))
     start = [arrays.get(name) for name in ("q0", "qd0", "variables")]
-    if not any(isinstance(x, jax.core.Tracer) for x in start):  # else there are no values to look at
+    if not any(isinstance(x, jax.core.Tracer) for x in start):  # tracers have no values to check
         q, qd, variables = (None if x is None else np.asarray(x) for x in start)
         run.refuse_start(q, qd, variables)  # type: ignore[arg-type]
-    step_count(steps, every, arrays.get("control"))  # whole numbers, by which the rollout is known
+    step_count(steps, every, arrays.get("control"))  # raises InputError unless they are whole numbers, as the key needs
     key = ("jax", steps, every, dtype.char)
-    if key not in run.operations:  # a scan that is not jitted would be compiled in every call
+    if key not in run.operations:  # without jit, a scan is compiled in every call
         run.operations[key] = jax.jit(lambda arrays: scanned(run, arrays, steps, every, dtype))
     return run.operations[key](arrays)
 
 
 def scanned(run: Rollout, arrays: Mapping[str, Any], steps: int | None, every: int, dtype: np.dtype) -> States:
-    """All steps, as JAX traces them."""
+    """Return the states of all steps, as JAX traces them."""
     all_steps = stepping(run, arrays, steps, every, dtype)
     kernel, names = all_steps.operation.once(compiled), [x.name for x in all_steps.operation.program.inputs]
 

@@ -1,4 +1,4 @@
-"""Laws that drive a rollout: a law is a function of a `Moment`, traced once and then part of the step itself.
+"""Control laws of rollouts: a law is a function of a `Moment`, which is traced once and becomes part of the compiled step.
 
 >>> import qddot
 >>> robot = qddot.load("two_link")
@@ -26,15 +26,15 @@ from qddot.model.scalar import Scalar
 
 
 class Moment(State):
-    """One moment of a rollout, as a law sees it: numbers that only know `+ - * / **` and the functions here (see
+    """The argument of a law: one moment of a rollout. Its numbers are traced: they have `+ - * / **` and the functions here (see
     `qddot.constraints.state.State`), and cannot be compared.
 
-    Quantities are those of the robot as described, whatever parameters the rollout is given.
+    Quantities are those of the robot as described, whatever parameters the rollout has.
 
     Attributes:
         t: time since the rollout began, s.
         q, qd: coordinates (nq) and velocities (nv).
-        control: the numbers (m) that the rollout was given for this step.
+        control: the control (m) of this step.
 
     >>> def swing_up(x):  # pushes the way it goes while the first link is low, and holds against gravity once it is high
     ...     g = x.gravity_torque()
@@ -50,7 +50,7 @@ class Moment(State):
         self.t, self.control = t, tuple(control)
 
     def gravity_torque(self) -> list[Scalar]:
-        """Joint forces (nv) that hold the robot still against gravity and the springs of its drives.
+        """Return the joint forces (nv) that hold the robot still against gravity and the springs of its drives.
 
         >>> robot = qddot.load("two_link")
         >>> hold = robot.rollout(lambda x: x.gravity_torque())
@@ -61,7 +61,7 @@ class Moment(State):
         return [g + s for g, s in zip(*parts)]
 
     def inverse_dynamics(self, qdd: Scalars) -> list[Scalar]:
-        """The joint forces (nv) of accelerations (nv).
+        """Return the joint forces (nv) for accelerations (nv).
 
         >>> robot = qddot.load("two_link")
         >>> lift = robot.rollout(lambda x: x.inverse_dynamics([1.0, 0.0]))  # half of t^2
@@ -71,7 +71,7 @@ class Moment(State):
         return algorithm(self._model, "inverse_dynamics")(self._model, self.q, self.qd, qdd)
 
     def mass_matrix(self) -> list[list[Scalar]]:
-        """M(q) as rows (nv, nv).
+        """Return M(q) as rows (nv, nv).
 
         >>> def push(x):  # the first joint is to accelerate by 1
         ...     return [g + row[0] for g, row in zip(x.gravity_torque(), x.mass_matrix())]
@@ -82,7 +82,7 @@ class Moment(State):
         return algorithm(self._model, "mass_matrix")(self._model, self.q)
 
     def where_positive(self, x: Scalar, then: Scalar, otherwise: Scalar) -> Scalar:
-        """`then` where x > 0, else `otherwise`.
+        """Return `then` where x > 0, else `otherwise`.
 
         >>> robot = qddot.load("two_link")
         >>> robot.rollout(lambda x: [x.where_positive(x.q[0], 1.0, -1.0), 0.0])([0, 0], None, steps=2).q.shape
@@ -92,23 +92,23 @@ class Moment(State):
 
 
 Law = Callable[[Moment], Sequence[Scalar]]
-"""Joint forces (nv) at a moment."""
+"""A function that returns the joint forces (nv) at a moment."""
 
 
 def applied(x: Moment) -> Sequence[Scalar]:
-    """The control is the joint forces themselves."""
+    """Return the control itself as joint forces."""
     return x.control
 
 
 def nothing(x: Moment) -> Sequence[Scalar]:
-    """No joint forces."""
+    """Return zero joint forces."""
     return [0.0] * len(x.qd)
 
 
 class PDLaw:
-    """`tau = Kp e + Kd e'`, and with `gravity` what holds the robot still on top: `qddot.control.PD` within a rollout.
+    """`tau = Kp e + Kd e'`, with `gravity` plus the gravity torque: `qddot.control.PD` within a rollout.
 
-    The control is the position (n) to go to, or position and velocity (2 n).
+    The control is the reference position (n), or position and velocity (2 n).
 
     >>> robot = qddot.load("two_link")
     >>> run = robot.rollout(qddot.rollout.PDLaw(kp=50, kd=10))
@@ -121,17 +121,14 @@ class PDLaw:
 
     def __call__(self, x: Moment) -> Sequence[Scalar]:
         error, rate, _ = errors(self, x)
-        n = len(x.qd)
-        kp, kd = gains("kp", self.kp, n), gains("kd", self.kd, n)
-        rest = x.gravity_torque() if self.gravity else [0.0] * n
-        return [r + float(p) * e + float(d) * v for r, p, e, d, v in zip(rest, kp, error, kd, rate)]
+        return with_feedback(self, x.gravity_torque() if self.gravity else [0.0] * len(x.qd), error, rate)
 
 
 class ComputedTorqueLaw:
     """`tau = M (qdd_r + Kp e + Kd e') + C qd + g + friction` of the robot as described: `qddot.control.ComputedTorque` within a
     rollout.
 
-    The control is the position (n) to go to, or position and velocity (2 n), or these and the acceleration (3 n).
+    The control is the reference position (n), or position and velocity (2 n), or these and the acceleration (3 n).
 
     >>> robot = qddot.load("two_link")
     >>> run = robot.rollout(qddot.rollout.ComputedTorqueLaw(kp=25, kd=10))
@@ -144,13 +141,17 @@ class ComputedTorqueLaw:
 
     def __call__(self, x: Moment) -> Sequence[Scalar]:
         error, rate, qdd = errors(self, x)
-        n = len(x.qd)
-        kp, kd = gains("kp", self.kp, n), gains("kd", self.kd, n)
-        return x.inverse_dynamics([a + float(p) * e + float(d) * v for a, p, e, d, v in zip(qdd, kp, error, kd, rate)])
+        return x.inverse_dynamics(with_feedback(self, qdd, error, rate))
+
+
+def with_feedback(law: Any, base: Sequence[Scalar], error: Sequence[Scalar], rate: Sequence[Scalar]) -> list[Scalar]:
+    """Return `base + Kp e + Kd e'`, each (n), with the gains of a law."""
+    kp, kd = gains("kp", law.kp, len(base)), gains("kd", law.kd, len(base))
+    return [b + float(p) * e + float(d) * v for b, p, e, d, v in zip(base, kp, error, kd, rate)]
 
 
 def errors(law: Any, x: Moment) -> tuple[list[Scalar], list[Scalar], Sequence[Scalar]]:
-    """e and e' of a control (q), (q, qd) or (q, qd, qdd), and its qdd, each (n)."""
+    """Return e and e' for a control (q), (q, qd) or (q, qd, qdd), and its qdd, each (n). Raises InputError: another control."""
     n, name = len(x.qd), type(law).__name__
     if len(x.q) != n:
         raise InputError(f"{name} needs joints whose qd is the rate of q: spherical and free joints need a law of their own")

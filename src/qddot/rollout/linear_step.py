@@ -1,4 +1,4 @@
-"""One step of a rollout linearised, exactly: for LQR, iLQR and filters, of NumPy arrays and of tensors."""
+"""Exact linearisation of one step of a rollout, for LQR, iLQR and filters, with NumPy arrays or tensors."""
 
 from __future__ import annotations
 
@@ -21,33 +21,33 @@ if TYPE_CHECKING:
 
 
 class Linear(NamedTuple):
-    """`A` (..., 2 nv, 2 nv) and `B` (..., 2 nv, m) of one step."""
+    """Matrices `A` (..., 2 nv, 2 nv) and `B` (..., 2 nv, m) of one step."""
 
     A: np.ndarray
     B: np.ndarray
 
 
 def linear_program(program: Program) -> Program:
-    """Program for one step linearised: how the state after it depends on q, qd and the control."""
+    """Return a program for the derivatives of the state after a step with respect to q, qd and the control."""
     shown = without_margins(program)
     columns = [jacobian(shown, k).outputs for k, x in enumerate(program.inputs) if x.name in (*STATE, "control")]
     return replace(shown, name="linear_step", outputs=(*(x for row in zip(*columns) for x in row), *program.margins))
 
 
 def joined(found: Sequence[Any]) -> Linear:
-    """A and B from the outputs of such a program."""
+    """Return A and B from the outputs of such a program."""
     qq, qv, qu, vq, vv, vu = found
     join = guest_module(qq).concatenate if library_of(qq) else np.concatenate
     return Linear(join([join(pair, -1) for pair in ((qq, qv), (vq, vv))], -2), join([qu, vu], -2))
 
 
 def linearized(_: Evaluator, run: Rollout, controls: int, runtime: bool) -> Callable[[np.dtype], Program]:
-    """How such a program is traced."""
+    """Return the function that traces such a program for a type."""
     return lambda dtype: linear_program(run.step(controls, runtime).program(dtype))
 
 
 def linear_of_tensors(run: Rollout, q: Any, qd: Any, control: Any, t: Any, parameters: Any, variables: Any) -> Linear:
-    """A and B of arrays of another library; no numbers where the step does not exist."""
+    """Return A and B for arrays of another library; NaN where the step has no result."""
     refuse_mixed({"q": q, "qd": qd, "control": control, "parameters": parameters, **run.named_numbers(variables)})
     like, guests = q, run.robot._guests
     controls, runtime = (shape_of("control", control) or (1,))[-1], parameters is not None

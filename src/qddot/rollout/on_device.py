@@ -1,4 +1,4 @@
-"""Rollouts on a GPU: all steps in one kernel, the state in registers, on arrays that live there; the way back a kernel a step."""
+"""Rollouts on a GPU: all steps in one kernel, with the state in registers, on arrays there; gradients by one kernel a step."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ KEPT = ("q", "qd")
 
 
 class Reading(NamedTuple):
-    """An input as the kernel reads it, and the array that must live until it is started."""
+    """An input as the kernel reads it, and its array, which must live until the kernel is started."""
 
     rows: Rows
     array: Any
 
 
 def on_device(rollout: Rollout, given: dict[str, Any], variables: Any, steps: Any, every: Any, check: Any) -> States:
-    """The states of a rollout whose inputs are on a GPU.
+    """Return the states of a rollout whose inputs are on a GPU.
 
     Raises:
         InputError: arrays of several libraries, types or devices, or shapes that do not fit.
@@ -54,7 +54,7 @@ def on_device(rollout: Rollout, given: dict[str, Any], variables: Any, steps: An
 
 
 def launched(rollout: Rollout, start: Start, handle: Handling, check: Any) -> States:
-    """All steps in one kernel."""
+    """Return the states, computed by one kernel."""
     like, lead, samples = handle.view(start.q), start.batch, start.count // start.every
     kernel = loop(rollout, start, like.device, np.dtype(like.dtype))
     zero = handle.zeros((max(rollout.robot.nq, rollout.robot.nv),), like.dtype, like.device)
@@ -81,7 +81,7 @@ def launched(rollout: Rollout, start: Start, handle: Handling, check: Any) -> St
 
 
 def differentiable(rollout: Rollout, given: dict[str, Any], variables: Any, steps: Any, every: Any) -> Way:
-    """A rollout on a GPU that can be gone back there: its states, and every so often one to begin again from.
+    """Return a rollout on a GPU that can be differentiated there: its states and checkpoints.
 
     Raises:
         InputError, IntegrationError: as of `on_device`.
@@ -104,7 +104,7 @@ def differentiable(rollout: Rollout, given: dict[str, Any], variables: Any, step
 
 
 def both(rollout: Rollout, start: Start, handle: Handling) -> Both:
-    """A step and the way back from it, a kernel each."""
+    """Return a step forward and backward, by one kernel each."""
     like = handle.view(start.q)
     dtype = np.dtype(like.dtype)
     controls, runtime = 0 if start.control is None else start.control.shape[-1], "parameters" in start.rest
@@ -127,7 +127,7 @@ def both(rollout: Rollout, start: Start, handle: Handling) -> Both:
 
 
 def wide(handle: Handling, x: Any, lead: tuple[int, ...], count: int | None = None) -> Any:
-    """An array with a row for each motion, or for each step and motion, seen without a copy."""
+    """Return an array with a row for each motion, or for each step and motion, without a copy."""
     if count is None:
         return handle.broadcast(x, (*lead, x.shape[-1]))
     missing = (1,) * (len(lead) + 2 - x.ndim)
@@ -135,7 +135,7 @@ def wide(handle: Handling, x: Any, lead: tuple[int, ...], count: int | None = No
 
 
 def looked_at(rollout: Rollout, given: dict[str, Any], variables: Any, steps: Any, every: Any, handle: Handling) -> Start:
-    """Whether everything is where q0 is, and goes together."""
+    """Return the checked arguments. Raises InputError: arrays that are not on q0's device, or types or shapes that do not fit."""
     robot, like = rollout.robot, handle.view(given["q0"])
     known_names(robot.model.variables, variables)
     packed = robot._guests.packed({"q0": given["q0"]}, variables) if robot.model.variables else None
@@ -159,7 +159,7 @@ def looked_at(rollout: Rollout, given: dict[str, Any], variables: Any, steps: An
 
 
 def with_unit_quaternions(q: Any, mechanism: Mechanism) -> Any:
-    """q (..., nq) with its quaternions made unit, by operations that every library rounds as NumPy does."""
+    """Return q (..., nq) with its quaternions normalised, by operations that every library rounds as NumPy does."""
     parts, at, library = [], 0, guest_module(q)
     for c in mechanism.coordinates:
         if c.parts[0].quaternion:
@@ -171,7 +171,7 @@ def with_unit_quaternions(q: Any, mechanism: Mechanism) -> Any:
 
 
 def loop(rollout: Rollout, start: Start, number: int, dtype: np.dtype) -> DeviceLoop:
-    """The kernel, made once for each device, type and size of control."""
+    """Return the kernel, made once for each device, type and size of control."""
     controls, runtime = 0 if start.control is None else start.control.shape[-1], "parameters" in start.rest
     key = (number, dtype.char, controls, runtime)
     if key not in rollout.loops:
@@ -182,7 +182,7 @@ def loop(rollout: Rollout, start: Start, number: int, dtype: np.dtype) -> Device
 
 
 def reading(handle: Handling, x: Any, lead: tuple[int, ...]) -> Reading:
-    """An array (lead, n), or (n,) for all states."""
+    """Return an array (lead, n), or (n,) for all motions, as the kernel reads it."""
     if tuple(x.shape[:-1]) not in ((), lead):
         x = handle.broadcast(x, (*lead, x.shape[-1]))
     found = rows(handle.view(x), tuple(x.shape[-1:]))
@@ -194,7 +194,7 @@ def reading(handle: Handling, x: Any, lead: tuple[int, ...]) -> Reading:
 
 
 def changing(handle: Handling, x: Any, lead: tuple[int, ...]) -> Reading:
-    """An array (steps, lead, n), or (steps, n) for all states."""
+    """Return an array (steps, lead, n), or (steps, n) for all motions, as the kernel reads it."""
     if tuple(x.shape[1:-1]) not in ((), lead):
         x = handle.broadcast(x, (x.shape[0], *lead, x.shape[-1]))
     first = rows(handle.view(x[0]), tuple(x.shape[-1:]))
@@ -206,7 +206,7 @@ def changing(handle: Handling, x: Any, lead: tuple[int, ...]) -> Reading:
 
 
 def momenta(rollout: Rollout, start: Start, handle: Handling) -> Any:
-    """p = M qd of the first states."""
+    """Return p = M qd of the initial states."""
     if start.qd is None:
         return 0 * start.q
     robot, dtype, runtime = rollout.robot, np.dtype(handle.view(start.q).dtype), "parameters" in start.rest
@@ -220,7 +220,7 @@ def momenta(rollout: Rollout, start: Start, handle: Handling) -> Any:
 
 
 def stopped(rollout: Rollout, start: Start, handle: Handling, motion: int) -> IntegrationError:
-    """Why a motion ended too early, as the CPU says it."""
+    """Return the error for a motion that ended too early, by computing it again on the CPU."""
     at = tuple(int(i) for i in np.unravel_index(motion, start.batch))
     given = {"q": start.q, "qd": start.qd, "control": start.control, **start.rest}
     rest = {name: handle.on_host(x) for name, x in given.items() if x is not None}
@@ -235,7 +235,7 @@ def stopped(rollout: Rollout, start: Start, handle: Handling, motion: int) -> In
 
 
 def one_motion(x: np.ndarray, at: tuple, core: int) -> np.ndarray:
-    """Part of an array (..., n), or (steps, ..., n), that belongs to one motion."""
+    """Return the part of an array (..., n), or (steps, ..., n) with `core` 2, that belongs to one motion."""
     if x.ndim == core:
         return x
     places = tuple(np.minimum(at, np.array(x.shape[core - 1 : -1]) - 1)) if len(at) == x.ndim - core else ()

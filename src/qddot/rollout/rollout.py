@@ -1,4 +1,4 @@
-"""Many motions at once, step after step, by a law that is part of the step."""
+"""Many motions at once, step by step, with a control law that is part of the compiled step."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ if TYPE_CHECKING:
 ENGINES = ("serial", "dask")
 DEVICES = ("cpu", "cuda")
 CLOSE_SINGLE = 1e-4
-"""So far off its constraints a first state may be in float32."""
+"""Largest violation of constraints by an initial state in float32."""
 
 
 class Rollout:
-    """A compiled motion: called with states and controls, it gives the states after so many steps. See `Robot.rollout`.
+    """A compiled motion: called with initial states and controls, it returns the states along it. See `Robot.rollout`.
 
     >>> robot = qddot.load("two_link")
     >>> run = robot.rollout(step=1e-3)  # without a law the control is the joint forces
@@ -85,6 +85,7 @@ class Rollout:
         if robot.nv == 0:
             raise InputError(f"{robot.name} has no degrees of freedom: nothing moves")
         self.robot, self.law, self.method, self.dt, self.threads = robot, law, method, float(step), threads
+        self.options: Options = {} if threads is None else {"threads": threads}
         self.saturate, self.stops, self.engine, self.address = saturate, stops, engine, address
         self.contacts, self.constraints, self.under = contacts, constraints, under
         word("engine", engine, ENGINES)
@@ -97,7 +98,7 @@ class Rollout:
         self.loops: dict[tuple, DeviceLoop] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        """Pickled without what was compiled, which belongs to this process."""
+        """Pickle without compiled code, which belongs to this process."""
         return self.__dict__ | {"operations": {}, "loops": {}}
 
     def __repr__(self) -> str:
@@ -105,7 +106,7 @@ class Rollout:
         return f"Rollout of {self.robot.name!r} under {law}: {self.method}, steps of {self.dt:g} s; call it with states and steps="
 
     def step(self, controls: int, runtime: bool) -> Step:
-        """Step that is repeated, for so many numbers in each control."""
+        """Return the step that is repeated. `controls`: size of the control; `runtime`: True if inertial parameters are given."""
         law = self.law or (applied if controls else nothing)
         under = self.under.constraints if self.under else ()
         return Step(self.robot, self.method, law, controls, self.saturate, self.stops, runtime, self.contacts, under)
@@ -124,21 +125,21 @@ class Rollout:
         dtype: Any = None,
         check: bool | str = True,
     ) -> States:
-        """The states at first, and after each `every`-th step.
+        """Return the initial states, and those after each `every`-th step.
 
-        PyTorch tensors and CuPy arrays on a GPU go through one kernel there, on the current stream, and come back as such.
+        With PyTorch tensors or CuPy arrays on a GPU, one kernel runs there on the current stream, and the states are such arrays.
 
         Args:
-            q0, qd0: states (..., nq) and (..., nv) at first; at rest if `qd0` is None. Leading dimensions are a batch.
-            control: what the law is given: (..., m) the same in every step, or (steps, ..., m), told apart by `steps`: with
-                `steps` it is the first, without it the second. Without a law it is the joint forces.
-            steps: how many.
+            q0, qd0: initial states (..., nq) and (..., nv); at rest if `qd0` is None. Leading dimensions are a batch.
+            control: the control of the law, without a law the joint forces: (..., m) the same in every step if `steps` is given,
+                else (steps, ..., m).
+            steps: number of steps.
             every: keep each k-th state; `steps` must be a multiple of it.
             parameters: inertial parameters (..., 10 bodies) instead of the robot's own.
-            variables: of a robot that has some (`Robot.with_variable`): name -> (...) or (..., size).
-            dtype: float64 or float32, of NumPy arrays.
-            check: True or `"now"` raises what went wrong, on a GPU after it has waited for the device; there `"later"` does not
-                wait, and raises it when called next. False: a motion that cannot go on is NaN from there on, the others go on.
+            variables: name -> (...) or (..., size), for a robot with variables (`Robot.with_variable`).
+            dtype: float64 or float32, for NumPy arrays.
+            check: True or `"now"` raises errors, on a GPU after waiting for the device; there `"later"` does not wait, and the next
+                call raises the error. False: a motion that cannot go on is NaN from there on, the others go on.
 
         Raises:
             InputError: a wrong shape or number.
@@ -161,8 +162,12 @@ class Rollout:
             from qddot.rollout.on_device import on_device
 
             return on_device(self, given, variables, steps, every, check)
+        if library == "jax":
+            from qddot.rollout.jax_rollout import rollout
+
+            return rollout(self, given, variables, steps, every)
         if library:
-            return self.of_jax_arrays(library, given, variables, steps, every)
+            raise InputError("a rollout takes NumPy arrays, PyTorch tensors and JAX arrays")
         refuse_other_checks(check)
         start = self.read(given, variables, steps, every, dtype)._replace(check=bool(check))
         if self.engine == "dask" and start.batch:
@@ -181,14 +186,14 @@ class Rollout:
         variables: Any = None,
         dtype: Any = None,
     ) -> Way:
-        """Make a motion that can be gone back: `states`, and called with the slopes of a loss at them, its gradient
-        (`RolloutGradient`).
+        """Return a motion that can be differentiated: it has `states`, and called with the slopes of a loss at them, it returns the
+        loss's gradient (`RolloutGradient`).
 
             way = run.differentiable(q0, None, torques)
             slope = way(q=2 * (way.states.q - wanted)).control
 
-        It keeps the states of some `2 sqrt(steps)` steps. What a gradient means where joints stick or run into stops, see
-        `qddot.rollout.adjoint`. Arrays on a GPU stay there.
+        It keeps the states of some `2 sqrt(steps)` steps. `qddot.rollout.adjoint` explains the gradient where joints stick or run
+        into stops. Arrays on a GPU stay there.
 
         Raises:
             InputError: as of a call, and for `method="variational"`.
@@ -201,10 +206,10 @@ class Rollout:
         array([1.004, 0.008])
         """
         given = {"q0": q0, "qd0": qd0, "control": control, "parameters": parameters}
-        return self.way(copied(given), copied(variables), steps, every, dtype)  # whoever writes theirs later changes no gradient
+        return self.way(copied(given), copied(variables), steps, every, dtype)  # the caller may write to these arrays later
 
     def way(self, given: Mapping[str, Any], variables: Any, steps: int | None, every: int, dtype: Any) -> Way:
-        """A motion that can be gone back as long as nobody writes what is given."""
+        """Return a motion that can be differentiated as long as the given arrays are not written to."""
         if self.method == "variational":
             raise InputError('the gradient of a rollout is there for method="semi_implicit" and "rk4"')
         library = guest((*given.values(), *self.numbers(variables)))
@@ -221,8 +226,10 @@ class Rollout:
         if start.control is not None:
             shapes["control"] = start.control.shape
         rest = {name: start.wide(x) for name, x in start.rest.items()}
-        controls, runtime = 0 if start.control is None else start.control.shape[-1], "parameters" in rest
-        both = on_cpu(*self.kernels(controls, runtime, start.q.dtype), start.count, self.dt, thread_count(self.threads))
+        forward, mechanism = self.kernel(start), self.robot.model.mechanism
+        make = lambda: backward_program(forward.program, mechanism, forward.dtype)  # noqa: E731
+        backward = self.evaluate.kernels.compiled(("back", *start.traced_by, forward.dtype.char), make, forward.dtype)
+        both = on_cpu(forward, backward, start.count, self.dt, thread_count(self.threads))
         return Way(both, states, start.controls(), rest, shapes, kept, start.count, every, start.changes)
 
     @on_host_without_programs
@@ -236,11 +243,11 @@ class Rollout:
         parameters: ArrayLike | None = None,
         variables: Any = None,
     ) -> Linear:
-        """Exact derivatives of one step, `dx' = A dx + B du` with the state x = (q, qd): for LQR, iLQR and filters.
+        """Return the exact derivatives of one step, `dx' = A dx + B du` with the state x = (q, qd): for LQR, iLQR and filters.
 
         Args:
-            q, qd, control: where, (..., nq), (..., nv) and (..., m); such as the states along a motion.
-            t: time (...), s, where the law depends on it.
+            q, qd, control: states (..., nq) and (..., nv), and controls (..., m), such as those along a motion.
+            t: time (...), s, if the law depends on it.
 
         Raises:
             InputError: a wrong shape, `method="variational"`, or joints with quaternions, whose step has no such matrix.
@@ -260,41 +267,32 @@ class Rollout:
         kernel = self.evaluate.kernels.compiled(("linear", controls, runtime), make, start.q.dtype)
         time = as_array("t", t, (), start.q.dtype)[..., None]
         rest = {**start.rest, "control": start.controls(), "t": time, "dt": np.array([self.dt])}
-        options: Options = {} if self.threads is None else {"threads": self.threads}
-        found, margins = self.evaluate.evaluate("linear", kernel, {"q": start.q, "qd": start.qd, **rest}, options)
+        inputs = {"q": start.q, "qd": start.qd, **rest}
+        found, margins = self.evaluate.evaluate("linear", kernel, inputs, self.options)
         if margins is not None:
-            raise self.doubt(margins, {"q": start.q, "qd": start.qd, **rest})
+            raise self.doubt(margins, inputs)
         return joined(found)
 
     def numbers(self, variables: Any) -> Iterable[Any]:
+        """Return the numbers of the variables, given by name or as one array."""
         return variables.values() if isinstance(variables, Mapping) else (variables,)
 
     def named_numbers(self, variables: Any) -> dict[str, Any]:
-        """Arrays among the variables, by the names that errors call them."""
+        """Return the arrays among the variables, by their names in errors."""
         if not isinstance(variables, Mapping):
             return {"variables": variables}
         return {f"variables[{name!r}]": x for name, x in variables.items() if not isinstance(x, (int, float))}
 
     def in_kind(self, given: Mapping[str, Any], variables: Any) -> dict[str, Any]:
-        """Arguments in the kind of another library's arrays: at rest if nothing else is said, and numbers of all variables."""
+        """Return the arguments as another library's arrays, with zeros for `qd0` if it is None, and all variables as one array."""
         known_names(self.robot.model.variables, variables)
         refuse_mixed({**given, **self.named_numbers(variables)})
         qd0 = constant(given["q0"], [0.0] * self.robot.nv) if given["qd0"] is None else given["qd0"]
         packed = self.robot._guests.packed({"q0": given["q0"]}, variables) if self.robot.model.variables else None
         return {**given, "qd0": qd0, "variables": packed}
 
-    def of_jax_arrays(self, library: str, given: Mapping[str, Any], variables: Any, steps: int | None, every: int) -> States:
-        if library != "jax":
-            raise InputError("a rollout takes NumPy arrays, PyTorch tensors and JAX arrays")
-        given = self.in_kind(given, variables)
-        if self.engine == "dask":
-            raise InputError('engine="dask" is for NumPy arrays: JAX has jax.distributed; leave the engine out, or use np.asarray')
-        from qddot.rollout.jax_rollout import rollout
-
-        return rollout(self, given, steps, every)
-
     def read(self, given: Mapping[str, Any], variables: Any, steps: int | None, every: int, dtype: Any) -> Start:
-        """Arguments of a rollout, checked, as arrays."""
+        """Return the arguments of a rollout, checked, as arrays."""
         kind, robot = as_dtype(dtype), self.robot
         read = lambda name, x, n: as_array(name, x, (n,), kind)  # noqa: E731
         q = self.evaluate.configuration("q", given["q0"], kind)
@@ -309,7 +307,7 @@ class Rollout:
         return Start(q, qd, control, rest, batch, count, changes, every)
 
     def refuse_start(self, q: np.ndarray, qd: np.ndarray, variables: np.ndarray | None) -> None:
-        """Refuse states that cannot be: deep inside of what is touched, or off the constraints.
+        """Refuse initial states deep inside a contact, or off the constraints.
 
         Raises:
             InputError: there is one.
@@ -322,20 +320,15 @@ class Rollout:
             under = ConstrainedRobot(self.evaluate, self.under.constraints, variables=variables)
             under.refuse_violation(q, times(under.values(("A",), q)[0], qd), close)
 
-    def kernels(self, controls: int, runtime: bool, dtype: np.dtype) -> tuple[Kernel, Kernel]:
-        """A step, and the way back from it."""
-        make = lambda: self.step(controls, runtime).program(dtype)  # noqa: E731
-        kernels, key = self.evaluate.kernels, (controls, runtime, dtype.char)
-        forward = kernels.compiled(key, make, dtype)
-        back = kernels.compiled(("back", *key), lambda: backward_program(forward.program, self.robot.model.mechanism, dtype), dtype)
-        return forward, back
+    def kernel(self, start: Start) -> Kernel:
+        """Return the kernel of one step."""
+        dtype = start.q.dtype
+        make = lambda: self.step(*start.traced_by).program(dtype)  # noqa: E731
+        return self.evaluate.kernels.compiled((*start.traced_by, dtype.char), make, dtype)
 
     def run(self, start: Start, kept: dict[int, dict[str, np.ndarray]] | None = None, apart: int = 1) -> States:
-        """All steps; each `apart`-th state goes into `kept`, if given."""
-        control, dtype, wide = start.controls(), start.q.dtype, start.wide
-        controls, runtime = 0 if control is None else control.shape[-1], "parameters" in start.rest
-        make = lambda: self.step(controls, runtime).program(dtype)  # noqa: E731
-        kernel = self.evaluate.kernels.compiled((controls, runtime, dtype.char), make, dtype)
+        """Return the states after all steps; put each `apart`-th state into `kept`, if given."""
+        control, dtype, wide, kernel = start.controls(), start.q.dtype, start.wide, self.kernel(start)
         state = {"q": wide(start.q), "qd": wide(start.qd)}
         if self.method == "variational":
             state["p"] = self.robot._evaluate("generalized_momentum", {**state, **start.rest}, {"dtype": dtype})
@@ -356,16 +349,15 @@ class Rollout:
         return found
 
     def advance(self, k: int, kernel: Any, state: dict[str, np.ndarray], rest: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """The state after step k, or an error that names time and joint."""
-        options: Options = {} if self.threads is None else {"threads": self.threads}
+        """Return the state after step k. Raises IntegrationError: it names time and joint."""
         lost = np.True_
         try:
-            after, margins = self.evaluate.evaluate("rollout", kernel, {**state, **rest}, options, unit=True)
+            after, margins = self.evaluate.evaluate("rollout", kernel, {**state, **rest}, self.options, unit=True)
             if margins is not None:
                 lost = ~(margins > 0).all(-1, keepdims=True)
                 raise self.doubt(margins, {**state, **rest})
         except (SingularityError, ConvergenceError) as error:
-            speeds = np.where(lost, state["qd"], 0)  # of motions that go on nothing is said
+            speeds = np.where(lost, state["qd"], 0)  # so that the error is about a motion that cannot go on
             raise stopped(self.robot, k + 1, k * self.dt, speeds, "cannot go on", str(error)) from error
         found = dict(zip(STATES[self.method], after))
         if has_run_away(found["q"], found["qd"]):
@@ -373,16 +365,17 @@ class Rollout:
         return found
 
     def go_on(self, kernel: Kernel, state: dict[str, np.ndarray], rest: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """The state after a step; NaN of motions that cannot go on."""
+        """Return the state after a step, NaN for motions that cannot go on."""
         given = {**state, **rest}
         arrays = [given[x.name] for x in kernel.program.inputs]
         *after, margins = IGNORING.run(kernel.run, arrays, None, thread_count(self.threads))
         found = dict(zip(STATES[self.method], after))
-        sound = (margins > 0).all(-1) & np.isfinite(found["q"]).all(-1) & (np.abs(found["qd"]).max(-1) < FAST)
-        return {name: np.where(sound[..., None], x, x.dtype.type(np.nan)) for name, x in found.items()}
+        valid = (margins > 0).all(-1) & np.isfinite(found["q"]).all(-1) & (np.abs(found["qd"]).max(-1) < FAST)
+        return {name: np.where(valid[..., None], x, x.dtype.type(np.nan)) for name, x in found.items()}
 
     def doubt(self, margins: np.ndarray, inputs: dict[str, np.ndarray]) -> Exception:
-        """Why a step has no result: first come the pivots of each stage's mass matrix, then what was decided by iteration."""
+        """Return the error for a step without a result. `margins`: first the pivots of each stage's mass matrix, then those of
+        iterations."""
         pivots = {"semi_implicit": 1, "rk4": 4, "variational": 0}[self.method] * self.robot.nv
         if self.under:
             return ConvergenceError(

@@ -1,6 +1,6 @@
-"""A rollout on a cluster: some motions a task, on a worker's processor or its GPU.
+"""A rollout on a cluster: each task computes some of the motions, on a worker's processor or its GPU.
 
-Motions do not know of each other, so the bits are those of one machine.
+Motions are independent, so the bits are those of one machine.
 """
 
 # pyright: reportMissingImports=false
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from qddot.rollout.rollout import Rollout
 
 WORK = 200_000
-"""Steps of one motion that make a task, at least: a task of tens of milliseconds."""
+"""Motions times steps in one task: a task then takes tens of milliseconds."""
 
 
 def spread(run: Rollout, start: Start, address: Any) -> States:
-    """The states of all motions, in parts computed by the workers of a Dask cluster."""
-    import cloudpickle  # comes with Dask, and takes laws that were written in a notebook
+    """Return the states of all motions, computed in parts by the workers of a Dask cluster."""
+    import cloudpickle  # a dependency of Dask; it also pickles laws that are defined in a notebook
 
     how = {"method": run.method, "saturate": run.saturate, "stops": run.stops, "contacts": run.contacts}
     how |= {"constraints": run.constraints, "device": run.device}
@@ -38,7 +38,7 @@ def spread(run: Rollout, start: Start, address: Any) -> States:
 
 
 def pieces(start: Start, count: int, size: int) -> Iterator[Start]:
-    """The motions in one row, cut into pieces."""
+    """Yield the motions, with one batch dimension, in pieces of `size`."""
     flat = lambda x: start.wide(x).reshape(count, x.shape[-1])  # noqa: E731
     q, qd, rest, control = flat(start.q), flat(start.qd), {name: flat(x) for name, x in start.rest.items()}, start.controls()
     if control is not None:
@@ -51,13 +51,14 @@ def pieces(start: Start, count: int, size: int) -> Iterator[Start]:
 
 
 def at_worker(recipe: bytes, part: Start) -> States:
+    """Return the states of one piece, in a worker."""
     run = unpacked(recipe)
     return run.run(part) if run.device == "cpu" else there_and_back(run, part, seat())
 
 
 def there_and_back(run: Rollout, part: Start, seat: int) -> States:
-    """The states of NumPy arrays by a GPU: that of a worker's seat, where there are several. Raises MissingExtraError: without
-    PyTorch, which holds the memory; DeviceError: PyTorch sees no GPU."""
+    """Return the states as NumPy arrays, computed by a GPU; of several, the one with the number `seat`. Raises MissingExtraError:
+    there is no PyTorch, which manages the memory; DeviceError: PyTorch sees no GPU."""
     try:
         import torch
     except ImportError:
@@ -75,7 +76,7 @@ def there_and_back(run: Rollout, part: Start, seat: int) -> States:
 
 @lru_cache(maxsize=4)
 def unpacked(recipe: bytes) -> Rollout:
-    """Compiled once in a worker, not for every piece."""
+    """Return the rollout; cached, so that a worker compiles once and not for every piece."""
     import cloudpickle
 
     from qddot.rollout.rollout import Rollout

@@ -1,4 +1,4 @@
-"""Where rollouts begin and what they are given, with one row for each motion; and the states that they give."""
+"""Arguments of rollouts, checked, with one row for each motion; and the states that rollouts return."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class States(NamedTuple):
-    """q (samples, ..., nq) and qd (samples, ..., nv), the first of them where the rollout began.
+    """States of a rollout: q (samples, ..., nq) and qd (samples, ..., nv), the first sample being the initial state.
 
     >>> q, qd = qddot.load("two_link").rollout()([0, 0], None, [7.0, 2.0], steps=100, every=50)
     >>> q.shape, qd.shape
@@ -34,28 +34,32 @@ class Start(NamedTuple):
     control: np.ndarray | None
     rest: dict[str, np.ndarray]  # inputs besides state and control
     batch: tuple[int, ...]
-    count: int
-    changes: bool  # each step has a control of its own, along the first dimension
+    count: int  # number of steps
+    changes: bool  # True if each step has its own control, along the first dimension
     every: int
-    check: bool = True  # a motion that cannot go on is an error; else it is NaN from there on
+    check: bool = True  # True if a motion that cannot go on is an error; else it is NaN from there on
+
+    @property
+    def traced_by(self) -> tuple[int, bool]:
+        """The arguments of `Rollout.step`: number of elements of the control, and True if inertial parameters are given."""
+        return 0 if self.control is None else self.control.shape[-1], "parameters" in self.rest
 
     def wide(self, x: np.ndarray) -> np.ndarray:
-        """Array with one row for each motion."""
+        """Return an array with one row for each motion."""
         return np.ascontiguousarray(np.broadcast_to(x, (*self.batch, x.shape[-1])))
 
     def controls(self) -> np.ndarray | None:
-        """The control with one row for each motion, seen without a copy."""
+        """Return the control with one row for each motion, without a copy."""
         if self.control is None:
             return None
-        lead = (self.count, *self.batch) if self.changes else self.batch
-        between = (1,) * (len(lead) - self.control.ndim + 1) if self.changes else ()
-        first = self.control.shape[:1] if self.changes else ()
-        rest = self.control.shape[1:] if self.changes else self.control.shape
-        return np.broadcast_to(self.control.reshape(*first, *between, *rest), (*lead, self.control.shape[-1]))
+        steps = self.control.shape[: int(self.changes)]
+        one = self.control.shape[len(steps) :]
+        between = (1,) * (len(self.batch) + 1 - len(one))
+        return np.broadcast_to(self.control.reshape(*steps, *between, *one), (*steps, *self.batch, one[-1]))
 
 
 def copied(x: Any) -> Any:
-    """A copy of an array, or of all arrays of a dictionary; what is no array as it is."""
+    """Return a copy of an array, or of all arrays of a dictionary; other values as they are."""
     if isinstance(x, Mapping):
         return {name: copied(y) for name, y in x.items()}
     if library_of(x) == "torch":
@@ -64,7 +68,7 @@ def copied(x: Any) -> Any:
 
 
 def step_count(steps: Any, every: Any, control: Any) -> tuple[int, bool]:
-    """How many steps, and whether each has a control of its own."""
+    """Return the number of steps, and True if each has its own control. Raises InputError: numbers that do not fit."""
     if steps is None and (control is None or control.ndim < 2):
         raise InputError("how many steps? Give steps=, or a control (steps, ..., m) that changes from step to step")
     count = control.shape[0] if steps is None else steps
@@ -77,7 +81,7 @@ def step_count(steps: Any, every: Any, control: Any) -> tuple[int, bool]:
 
 
 def common_batch(*arrays: Any) -> tuple[int, ...]:
-    """The leading shape of all."""
+    """Return the leading dimensions that arrays have together. Raises InputError: they do not fit each other."""
     shapes = [x.shape[:-1] for x in arrays if x is not None]
     try:
         return np.broadcast_shapes(*shapes)
@@ -88,7 +92,7 @@ def common_batch(*arrays: Any) -> tuple[int, ...]:
 
 
 def check_contacts(robot: Robot, contacts: Any, method: str) -> None:
-    """Raise an InputError unless contacts are this robot's, and the step can know them."""
+    """Refuse contacts of another robot, or with a method that has none. Raises InputError."""
     if contacts is None:
         return
     from qddot.contact.shapes import Contacts

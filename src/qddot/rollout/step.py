@@ -1,6 +1,6 @@
 """One step of a rollout as a program: the law, the limits of the drives and the integrator in one graph, for every target.
 
-The first inputs are the state, the first outputs the state after the step; a target only has to put a loop around.
+The first inputs are the state, the first outputs the state after the step, so a target only needs to repeat it.
 """
 
 from __future__ import annotations
@@ -38,21 +38,22 @@ if TYPE_CHECKING:
     from qddot.robot import Robot
 
 STATES = {"semi_implicit": ("q", "qd"), "rk4": ("q", "qd"), "variational": ("q", "p", "qd")}
-"""What each method carries from step to step."""
+"""The variables that each method carries from step to step."""
 
 CORRECTIONS = {"semi_implicit": 4, "rk4": 2}
-"""Newton steps with one matrix that close what a step opens: some `(speed times step)^2` of order one, far less of order four."""
+"""Newton steps, with one matrix, that bring a state back onto the constraints. A step leaves them by some `(speed times step)^2`
+with the method of order one, by far less with that of order four."""
 
 
 class Step(NamedTuple):
-    """Step that a rollout repeats.
+    """The step that a rollout repeats.
 
     Attributes:
-        controls: how many numbers the law is given in each step.
+        controls: number of elements of the control in each step.
         saturate, stops: as in `Robot.simulate`.
-        runtime: the inertial parameters are an input.
-        contacts: what the robot may touch.
-        constraints: under which it moves.
+        runtime: True if the inertial parameters are an input.
+        contacts: contacts that may close.
+        constraints: constraints of the motion.
     """
 
     robot: Robot
@@ -66,11 +67,12 @@ class Step(NamedTuple):
     constraints: tuple[Constraint, ...] = ()
 
     def program(self, dtype: np.dtype, *, in_stages: bool = False) -> Program:
-        """Traced by the way to accelerations that takes fewer operations: of one stage, so that every target takes the same.
+        """Return the step as a program, with the method for accelerations that takes fewer operations in one stage, so that every
+        target uses the same method.
 
         Args:
-            in_stages: where the step has four stages, one of them: the loop goes round four times a step, and an input `stage` says
-                which it is. A GPU keeps the state in registers anyway, and short loops in its cache of instructions.
+            in_stages: if the step has four stages, return a program for one of them, with the number of the stage as input `stage`,
+                to be repeated four times a step. A GPU keeps the state in registers, and the short loop in its instruction cache.
         """
         in_stages = in_stages and self.has_stages
         model = self.robot.model
@@ -79,9 +81,9 @@ class Step(NamedTuple):
             return self.traced("crba", dtype, in_stages)
         if self.robot.nv > FEW:
             return self.traced("aba", dtype, in_stages)
-        looked_at = {way: self.traced(way, dtype, self.has_stages) for way in ("aba", "crba")}
-        way = min(looked_at, key=lambda way: looked_at[way].operations().total())
-        return looked_at[way] if in_stages == self.has_stages else self.traced(way, dtype, in_stages)
+        programs = {way: self.traced(way, dtype, self.has_stages) for way in ("aba", "crba")}
+        way = min(programs, key=lambda way: programs[way].operations().total())
+        return programs[way] if in_stages == self.has_stages else self.traced(way, dtype, in_stages)
 
     @property
     def has_stages(self) -> bool:
@@ -89,10 +91,10 @@ class Step(NamedTuple):
 
     @property
     def switching(self) -> Switching | None:
-        """Dry friction and stops, where there are any.
+        """Dry friction and stops, or None if there are none.
 
         Raises:
-            InputError: the variational step, or one under constraints, is to know them.
+            InputError: the method is variational, or the step has constraints: these steps take neither.
         """
         found = Switching(self.robot, Dynamics(self.robot, Forces(self.robot)), DryFriction(self.robot), self.stops)
         if found and self.method == "variational":
@@ -105,7 +107,7 @@ class Step(NamedTuple):
         return found or None
 
     def inputs(self, in_stages: bool) -> list[Input]:
-        """The state first."""
+        """Return the inputs of the program, the state first."""
         variables = self.robot.model.variables
         refuse_smoothing(variables)
         state = (*STATES[self.method], "q_point", "qd_point", "q_sum", "qd_sum") if in_stages else STATES[self.method]
@@ -117,6 +119,7 @@ class Step(NamedTuple):
         return [Input(name, (sizes.get(name, self.robot.nv),)) for name in (*state, *(x for x, wanted in given.items() if wanted))]
 
     def traced(self, way: str, dtype: np.dtype, in_stages: bool) -> Program:
+        """Return the step as a program; `way`: the method of forward dynamics. Raises ModelValueError: a constant overflows."""
         recorder, inputs = Trace(float(np.finfo(dtype).eps)), self.inputs(in_stages)
         given = {x.name: [recorder.variable(k, i) for i in range(x.size)] for k, x in enumerate(inputs)}
         nominal, plant = self.robot.model.over(recorder), recorded(self.robot.model, recorder, given, regrouped=True)
@@ -163,13 +166,13 @@ class Step(NamedTuple):
 
 
 def rounded(recorder: Trace, h: Scalar, x: Scalar) -> Scalar:
-    """An acceleration as a loop over stages has it: one that is a product alone would become part of a sum otherwise, with one
-    rounding less than there. h is positive."""
+    """Return an acceleration rounded on its own, as in a loop over stages: a product would else become part of a sum, with one
+    rounding less. h is positive."""
     return x if x.__class__ is Expr and x.op != "*" else recorder.where_positive(h, x, 0.0)
 
 
 def refuse_smoothing(variables: Sequence[Variable]) -> None:
-    """Refuse a variable that decides whether friction sticks.
+    """Refuse a smoothing velocity that is a variable and zero by default: it decides whether friction sticks, which is compiled in.
 
     Raises:
         InputError: there is one.
@@ -183,7 +186,7 @@ def refuse_smoothing(variables: Sequence[Variable]) -> None:
 
 
 def joint_forces(law: Law, moment: Moment) -> list[Scalar]:
-    """Joint forces that a law gives, checked.
+    """Return the joint forces of a law, checked.
 
     Raises:
         InputError: not one number for each joint.
@@ -205,7 +208,7 @@ def joint_forces(law: Law, moment: Moment) -> list[Scalar]:
 
 
 def saturated(field: Field, limits: TorqueLimits, tau: Scalars, qd: Scalars) -> list[Scalar]:
-    """The joint forces that the drives leave of those asked for (see `TorqueLimits`)."""
+    """Return the joint forces clipped to what the drives can give (see `TorqueLimits`)."""
     left, N = list(tau), limits.turns
     if limits.columns:
         back = np.linalg.inv(N.T)
@@ -219,6 +222,6 @@ def saturated(field: Field, limits: TorqueLimits, tau: Scalars, qd: Scalars) -> 
 
 
 def on_line(field: Field, torque: Scalar, speed: Scalar, stall: float, free: float) -> Scalar:
-    """A motor's torque within its line, which falls from stall to zero at the free speed."""
+    """Return a motor's torque clipped to its speed-torque line, which falls from `stall` to zero at the speed `free`."""
     upper, lower = stall - speed * (stall / free), -stall - speed * (stall / free)
     return clipped(field, torque, field.where_positive(lower, 0.0, lower), field.where_positive(upper, upper, 0.0))

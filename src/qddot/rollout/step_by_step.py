@@ -1,4 +1,4 @@
-"""Rollouts of which a library takes every step itself, by one operation that can be differentiated: what each step is given."""
+"""Inputs of the steps of a rollout that another library runs step by step, by one operation with derivatives."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 
 class Stepping(NamedTuple):
-    """All that is given to the steps of one rollout, in arrays of one library.
+    """The inputs of all steps of one rollout, in arrays of one library.
 
     Attributes:
-        operation: one step, from the inputs to q and qd; where it has no result they are NaN.
-        state: q and qd at first, one row a motion.
-        control: (steps, ..., m) where it `changes`, else (..., m), or None.
+        operation: one step, from the inputs to q and qd, which are NaN if the step has no result.
+        state: the initial q and qd, one row for each motion.
+        control: (steps, ..., m) if it `changes`, else (..., m), or None.
         rest: inputs that are the same in every step.
     """
 
@@ -35,7 +35,7 @@ class Stepping(NamedTuple):
     count: int
 
     def inputs(self, state: Mapping[str, Any], k: Any, control: Any) -> dict[str, Any]:
-        """Inputs of step k, whose control is given where it changes."""
+        """Return the inputs of step k; `control` is that of the step if it changes."""
         given = {**state, **self.rest, "t": k * self.rest["dt"]}
         if self.control is not None:
             given["control"] = control if self.changes else self.control
@@ -43,7 +43,7 @@ class Stepping(NamedTuple):
 
 
 def stepping(run: Rollout, arrays: Mapping[str, Any], steps: int | None, every: int, dtype: np.dtype) -> Stepping:
-    """Inputs of the steps, from the arguments of a rollout without those that are None.
+    """Return the inputs of the steps, from the arguments of a rollout without those that are None.
 
     Raises:
         InputError: shapes that do not fit, or a method whose steps cannot be differentiated.
@@ -64,6 +64,7 @@ def stepping(run: Rollout, arrays: Mapping[str, Any], steps: int | None, every: 
 
 
 def step_operation(run: Rollout, controls: int, runtime: bool, dtype: np.dtype) -> Operation:
+    """Return the operation for one step, made once for each type and set of inputs."""
     key = (controls, runtime, dtype.char)
     if key not in run.operations:
         program = for_guests(run.step(controls, runtime).program(dtype), run.robot.model.mechanism, float(np.finfo(dtype).eps))

@@ -1,6 +1,6 @@
-"""Rollouts of PyTorch tensors: the whole rollout is one function, whose gradient goes back through its steps (see `adjoint`).
+"""Rollouts of PyTorch tensors: the whole rollout is one autograd function, whose backward is that of `adjoint`.
 
-Under the transforms of `torch.func`, in forward mode and for second derivatives it is one operator a step, which knows them all.
+Under the transforms of `torch.func`, in forward mode and for second derivatives it is one operator a step, which supports them all.
 """
 
 # pyright: reportMissingImports=false
@@ -32,7 +32,7 @@ NAMES = ("q0", "qd0", "control", "parameters", "variables")
     reason="a rollout of qddot is machine code that torch.compile cannot enter: leave fullgraph=True out, and the rest is compiled"
 )
 def rollout(run: Rollout, given: Mapping[str, Any], variables: Any, steps: int | None, every: int, check: bool | str) -> States:
-    """The states as tensors."""
+    """Return the states as tensors."""
     arrays = {**given, **(variables if isinstance(variables, Mapping) else {"variables": variables})}
     tangents, transformed = any(map(has_tangent, arrays.values())), is_transformed()
     if is_on_gpu(given["q0"]) and not (transformed or tangents or wants_gradient(arrays.values())):
@@ -42,17 +42,17 @@ def rollout(run: Rollout, given: Mapping[str, Any], variables: Any, steps: int |
     given = run.in_kind(given, variables)
     tensors = {name: x for name, x in given.items() if x is not None}
     common_dtype("rollout", tensors, {})
-    if transformed:  # nothing has values that could be looked at
+    if transformed:  # tensors have no values that could be checked
         return step_by_step(run, tensors, steps, every)
     if tangents:
         values = {name: x.detach() for name, x in tensors.items()}
-        run(**values, steps=steps, every=every, check=check)  # raises what goes wrong
+        run(**values, steps=steps, every=every, check=check)  # raises the errors
         return step_by_step(run, tensors, steps, every)
     return States(*Through.apply(run, steps, every, check, *(given[name] for name in NAMES)))
 
 
 def step_by_step(run: Rollout, tensors: Mapping[str, torch.Tensor], steps: int | None, every: int) -> States:
-    """The states by one operator a step: differentiable to any order in both modes. What is recorded grows with the steps."""
+    """Return the states by one operator a step, differentiable to any order in both modes. Memory grows with the steps."""
     all_steps = stepping(run, tensors, steps, every, np.dtype(TYPES[tensors["q0"].dtype]))
     operation, control = all_steps.operation, all_steps.control
     way, along = outer(operation) if is_transformed() else recorded(operation), [all_steps.state]
@@ -66,13 +66,15 @@ def step_by_step(run: Rollout, tensors: Mapping[str, torch.Tensor], steps: int |
 
 
 class Through(torch.autograd.Function):
+    """The whole rollout as one function of PyTorch's autograd."""
+
     @staticmethod
     def forward(ctx, run, steps, every, check, *tensors):
         numbers = dict(zip(NAMES, (None if x is None else inside(x) for x in tensors)))
         dtype = None if tensors[0].is_cuda else numbers["q0"].dtype  # type: ignore[union-attr]
         if any(ctx.needs_input_grad):
             variables = numbers.pop("variables")
-            ctx.save_for_backward(*tensors)  # of which `way` keeps the memory: PyTorch notes who writes it
+            ctx.save_for_backward(*tensors)  # `way` keeps their memory: PyTorch then notices if it is written to
             ctx.way, ctx.asked = run.way(numbers, variables, steps, every, dtype), (run, steps, every)
             states = ctx.way.states
         else:
@@ -85,17 +87,17 @@ class Through(torch.autograd.Function):
         if is_followed() or many:
             found = slopes_again(ctx.asked, ctx.saved_tensors, ctx.needs_input_grad[4:], (q, qd))
             return None, None, None, None, *found
-        _ = ctx.saved_tensors  # an error where one was written since
+        _ = ctx.saved_tensors  # raises an error if one was written to since
         found = ctx.way(inside(q), inside(qd))
         slopes = [None if x is None else torch.as_tensor(x) for x in found]
         return None, None, None, None, *(x if needed else None for x, needed in zip(slopes, ctx.needs_input_grad[4:]))
 
 
 def slopes_again(asked: tuple[Rollout, int | None, int], tensors: tuple, needed: tuple[bool, ...], weights: tuple) -> list[Any]:
-    """Slopes that can be differentiated again, None where none are needed: the motion once more, with all its steps recorded."""
+    """Return slopes that can be differentiated again, None where not needed: the motion is run again, with all steps recorded."""
     create_graph = torch.is_grad_enabled()
     with torch.enable_grad():
-        given = {name: x.view_as(x) for name, x in zip(NAMES, tensors) if x is not None}  # one tensor may be two of them
+        given = {name: x.view_as(x) for name, x in zip(NAMES, tensors) if x is not None}  # views: one tensor may be given twice
         wanted = [given[name] for name, wanted in zip(NAMES, needed) if wanted]
         run, steps, every = asked
         states = step_by_step(run, given, steps, every)
@@ -104,5 +106,5 @@ def slopes_again(asked: tuple[Rollout, int | None, int], tensors: tuple, needed:
 
 
 def inside(x: torch.Tensor) -> Any:
-    """The numbers of a tensor, as a rollout takes them: an array on the CPU, the tensor itself on a GPU."""
+    """Return a tensor's values as a rollout takes them: an array on the CPU, the detached tensor on a GPU."""
     return x.detach() if x.is_cuda else x.detach().numpy()

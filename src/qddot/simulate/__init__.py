@@ -1,4 +1,4 @@
-"""Motion: from a state and joint forces to a trajectory."""
+"""Simulation: from an initial state and joint forces to a trajectory."""
 
 from qddot.room import not_to_be_called
 

@@ -1,4 +1,4 @@
-"""Adaptive steps by SciPy's solvers, from event to event: in between, the mode does not change and the motion is smooth."""
+"""Adaptive steps by SciPy's solvers from event to event; between two events the mode does not change and the motion is smooth."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from qddot.simulate.modes import TOUCH, Modes, Switching
 from qddot.simulate.torque import Torque
 
 MOST_AT_ONCE = 100
-"""Events at one time: beyond, they come without end."""
+"""With this many events at one time, they are taken to repeat without end."""
 
 ARMED = 1e-12
-"""rad/s or m/s: the speed, the other way, at which what slides has come to rest."""
+"""rad/s or m/s: a sliding shaft has come to rest when its speed in the opposite direction reaches this."""
 
 LOOK = 0.01
-"""s: longest step while something is held and forces depend on time. At rest the solver sees no reason for shorter ones, and would
-step over a force that comes and goes."""
+"""s: longest step while something is held and forces depend on time. At rest the solver would take long steps, and miss a force
+that comes and goes."""
 
 AHEAD = 0.5
-"""Of the way to where constraints might lose rank: what a solver is sent for at once."""
+"""Longest run of a solver, as a fraction of the time until constraints might lose rank."""
 
 Function = Callable[[float, np.ndarray], float]
 
@@ -38,7 +38,7 @@ class Adaptive:
     Args:
         switching: the robot's modes.
         watches: the caller's events.
-        found: what happens is added to it.
+        found: the list to which events are added.
     """
 
     def __init__(self, switching: Switching, torque: Torque, watches: list[Watch], found: list[Event]) -> None:
@@ -48,11 +48,11 @@ class Adaptive:
         self.varies = not torque.is_held or self.dynamics.forces.is_time_dependent
 
     def split(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """q and qd of a solver's state."""
+        """Split a solver's state into q and qd."""
         return configuration.normalized(self.robot.model.mechanism, y[: self.robot.nq]), y[self.robot.nq :]
 
     def settled(self, y: np.ndarray, modes: Modes) -> tuple[np.ndarray, np.ndarray]:
-        """State back on the constraints and at rest where it is held."""
+        """Return the state projected onto the constraints, with held rows exactly at rest."""
         q, qd = self.dynamics.settle(*self.split(y))
         return q, self.switching.hold(q, qd, modes.held)
 
@@ -60,8 +60,8 @@ class Adaptive:
         return np.broadcast_to(self.torque(t, q, qd), qd.shape)
 
     def solve(self, q: np.ndarray, qd: np.ndarray, times: np.ndarray, method: str, rtol: float, atol: float) -> Iterator[Moment]:
-        """The states at `times`, or until a terminal event. Raises IntegrationError: the motion diverges, the solver's step
-        vanishes, or events come without end."""
+        """Yield the states at `times`, up to a terminal event. Raises IntegrationError: the motion diverges, the solver's step
+        vanishes, or events repeat without end."""
         from scipy.integrate import solve_ivp
 
         t, n, last = float(times[0]), 1, float(times[-1])
@@ -87,7 +87,7 @@ class Adaptive:
                 continue
             if centres is not None:
                 _, turn = centres.rates(q, qd)
-                end = min(end, t + AHEAD * centres.at(q) / turn) if turn else end  # so that no step leaps over a dead centre
+                end = min(end, t + AHEAD * centres.at(q) / turn) if turn else end  # no step may jump over a dead centre
             ahead = int(np.searchsorted(times, end, side="right"))
             at = np.append(times[n:ahead], [] if ahead > n and times[ahead - 1] == end else [end])
             changes, y0 = self.changes(modes), np.concatenate([q, qd])
@@ -97,17 +97,16 @@ class Adaptive:
             if centres is not None:
                 watched.append(marked(lambda t, y: centres.at(self.split(y)[0]) - ENTER, True, -1))
             with np.errstate(all="ignore"), warnings.catch_warnings():
-                warnings.simplefilter("ignore", InputWarning)  # trial steps may go anywhere
+                warnings.simplefilter("ignore", InputWarning)  # trial steps may leave the sensible range
                 self.is_lost = False
                 try:
                     run = solve_ivp(self.slope(modes), (t, end), y0, events=watched, **how)  # type: ignore[arg-type]
-                except ValueError as error:  # implicit methods factor what is not finite
+                except ValueError as error:  # implicit methods factor matrices that are not finite
                     if not self.is_lost or isinstance(error, QddotError):
                         raise
                     raise stopped(self.robot, n, t, qd, why=f"{FIX} ({method}: {error})") from error
             if run.status < 0 or not np.isfinite(run.y).all():
-                came = len(run.t) - 1 if len(run.t) else None
-                when, last_qd = (t, qd) if came is None else (float(run.t[came]), run.y[self.robot.nq :, came])
+                when, last_qd = (float(run.t[-1]), run.y[self.robot.nq :, -1]) if len(run.t) else (t, qd)
                 raise stopped(self.robot, n + len(run.t), when, last_qd, why=f"{FIX} ({method}: {run.message})")
             states = [self.settled(y, modes) for y in np.reshape(run.y, (len(y0), -1)).T]
             for when, (q, qd) in zip(run.t, states):
@@ -140,7 +139,7 @@ class Adaptive:
                 )
 
     def pass_by(self, passage: Passage, t: float, q: np.ndarray, qd: np.ndarray, end: float) -> Iterator[Moment]:
-        """Yield the state now, and that at `end` or beyond a dead centre; where an event ends the simulation, its state twice."""
+        """Yield the present state, then that at `end` or beyond a dead centre; if an event ends the simulation, its state twice."""
         accelerate = lambda t, q, qd: accelerations(self.switching, t, q, qd, self.tau(t, q, qd))  # noqa: E731
         try:
             after, *_ = passage.go(t, q, qd, end, accelerate, leave=LEAVE)
@@ -155,7 +154,7 @@ class Adaptive:
             raise stopped(self.robot, 0, t, qd, "cannot go on", str(error)) from error
 
     def slope(self, modes: Modes) -> Callable[[float, np.ndarray], np.ndarray]:
-        """The right-hand side in one mode; not a number where there is none, so that the solver takes a shorter step."""
+        """Return the right-hand side in one mode; it is NaN where it does not exist, so that the solver takes a shorter step."""
 
         def f(t: float, y: np.ndarray) -> np.ndarray:
             q, qd = self.split(y)
@@ -177,7 +176,7 @@ class Adaptive:
     # events ---------------------------------------------------------------------------------------------------------------
 
     def watched(self, w: Watch) -> Function:
-        """The caller's event, as SciPy wants it; what begins at zero has not crossed it, however long it stays there."""
+        """Return the caller's event as SciPy needs it; a value that begins at zero, and stays there, has not crossed zero."""
         is_zero = True
 
         def f(t: float, y: np.ndarray) -> float:
@@ -189,15 +188,16 @@ class Adaptive:
         return marked(f, w.terminal, w.direction)
 
     def note(self, times: list[np.ndarray]) -> bool:
-        """Keep the caller's events; true if one of them ends the simulation."""
+        """Keep the caller's events; return True if one of them ends the simulation."""
         happened = sorted((float(t), i) for i, found in enumerate(times) for t in found)
         self.found.extend(Event(t, self.watches[i].name) for t, i in happened)
         return any(self.watches[i].terminal for _, i in happened)
 
     def changes(self, modes: Modes) -> list[tuple[str, int, Function]]:
-        """(kind, row, function that crosses zero downward) of everything that ends the mode.
+        """Return (kind, row, function that crosses zero downward) for each event that ends the mode.
 
-        What leaves a stop or begins to slide is a little above zero from the start, so that SciPy does not take that for the event.
+        Functions begin a little above zero when a joint has just left a stop or begun to slide, so that SciPy does not take this
+        for the event.
         """
         s, nq, found = self.switching, self.robot.nq, []
         against_stop = s.shared @ (modes.stopped != 0)
@@ -217,11 +217,11 @@ class Adaptive:
         return found
 
     def force(self, t: float, y: np.ndarray, modes: Modes) -> np.ndarray:
-        """Forces that hold what sticks and what rests on a stop, row by row."""
+        """Return the forces, row by row, that hold stuck shafts and joints on stops."""
         return self.accelerate(t, *self.split(y), modes)[1]
 
     def grip(self, t: float, y: np.ndarray, modes: Modes, stop: int) -> float:
-        """Force that could still pull at a joint before it leaves its stop, N m: the push against the stop, and static friction."""
+        """Return the force that could be added before a joint leaves its stop, N m: its push on the stop plus static friction."""
         s, (q, qd) = self.switching, self.split(y)
         side, column, force = modes.stopped[stop], s.columns[s.shafts + stop], self.force(t, y, modes)
         push = -side * (force @ s.rows)[column]
@@ -232,7 +232,7 @@ class Adaptive:
         return float(push + friction)
 
     def reserve(self, t: float, y: np.ndarray, modes: Modes, shaft: int) -> float:
-        """Force that static friction of a stuck shaft could still take, N m."""
+        """Return the additional force that static friction of a stuck shaft could hold, N m."""
         force = self.force(t, y, modes)
         level, own = self.switching.static_level(self.tau(t, *self.split(y)) + force @ self.switching.rows), force[shaft]
         return float(min(level[0, shaft] + own, level[1, shaft] - own))
@@ -240,7 +240,7 @@ class Adaptive:
     def change(
         self, t: float, q: np.ndarray, qd: np.ndarray, modes: Modes, kind: str, row: int
     ) -> tuple[np.ndarray, np.ndarray, Modes]:
-        """State and mode after an event."""
+        """Return state and mode after an event."""
         s, one = self.switching, np.arange(len(self.switching.rows)) == row
         self.found.append(Event(t, kind, s.names[row]))
         if kind == "stick":
@@ -250,17 +250,17 @@ class Adaptive:
             q[i] = s.upper[k] if s.upper[k] - q[i] < q[i] - s.lower[k] else s.lower[k]
             q, qd = s.metered_impact(t, t, q, qd, self.tau(t, q, qd))
         after = s.decide(t, q, qd, self.tau(t, q, qd))
-        if kind == "slip" and after.sliding[row] == 0:  # on the very edge: rounding must not hold it for ever
+        if kind == "slip" and after.sliding[row] == 0:  # at the limit exactly: rounding must not hold it for ever
             after.sliding[row] = -np.sign(self.accelerate(t, q, qd, modes)[1][row])
         if kind == "release":
             stop = row - s.shafts
             after.stopped[stop] = 0
-            for k in np.flatnonzero(s.shared[:, stop]):  # their friction is used up, too
+            for k in np.flatnonzero(s.shared[:, stop]):  # their friction has reached its limit, too
                 after.sliding[k] = -modes.stopped[stop] * np.sign(s.rows[k, s.columns[k]])
         return q, qd, after
 
 
 def marked(f: Function, terminal: bool, direction: float) -> Function:
-    """Event function marked as SciPy wants it."""
+    """Return an event function with the attributes that SciPy reads."""
     f.terminal, f.direction = terminal, direction  # type: ignore[attr-defined]
     return f

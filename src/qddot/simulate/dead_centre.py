@@ -1,15 +1,15 @@
-"""Loops that pass a dead centre: where constraints lose rank for a moment, and branches of motions meet.
+"""Motions of loops past a dead centre, where constraints lose rank for a moment and two branches of the motion meet.
 
-At a change point of a linkage two branches cross. Each is smooth, and so is the motion along it, but the constraints alone do not
-say any more which is which: an error in a position counts by one over the smallest singular value sigma of the constraints. So
-close to such a point
+At such a point of a linkage two branches cross. Each is smooth, and so is the motion along it, but the constraints alone no longer
+tell them apart: an error in a position is multiplied by one over the smallest singular value sigma of the constraints. So near
+such a point
 
-- steps are short against the way to it, and every stage is put back onto the constraints;
-- from `ZONE` on, the motion goes straight across by its own series in time, velocity, acceleration and jerk, to where sigma is as
-  large again: its momentum decides the branch. It must land there on the constraints, with its velocity, else branches do not
-  cross, and the motion goes on in short steps, as through a near miss;
-- a motion that begins closer than `LOST` is taken from where its velocity leads, and back: it is the one that arrives there;
-- where sigma vanishes and nothing leads on, as for a motion that comes to rest there, an error says where and why.
+- steps are short compared with the way to it, and every stage is projected onto the constraints;
+- once sigma is below `ZONE`, the motion crosses by its Taylor series in time (velocity, acceleration and jerk) to where sigma is as
+  large again, so that its momentum decides the branch. There it must satisfy the constraints with its velocity. If it does not, the
+  branches only pass close to each other, and the motion goes on in short steps;
+- a motion that begins with sigma below `LOST` is found from a state farther along its velocity, from which it is traced back;
+- where sigma vanishes and no branch can be chosen, as for a motion that comes to rest there, an error says where and why.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from qddot.batched import T
+from qddot.compile.arrays import first_index
 from qddot.constraints.factored import cholesky
 from qddot.constraints.motion_program import NEAR, TURN
 from qddot.errors import ConvergenceError, SingularityError
@@ -30,43 +31,44 @@ from qddot.simulate.modes import Switching
 from qddot.simulate.torque import Torque
 
 ENTER, LEAVE = 0.02, 0.03
-"""sigma at which an adaptive method hands over, and is handed back to."""
+"""sigma below which an adaptive method leaves the motion to `Passage`, and above which it takes over again."""
 
 ZONE, LOST = 1e-3, 1e-6
-"""sigma from which a motion goes straight across, and below which the constraints do not say any more where it goes."""
+"""sigma below which a motion crosses by its series, and below which the constraints no longer determine its direction."""
 
 PART, COARSE = 0.1, 0.5
-"""Of the way to a dead centre: a step near one, and a fixed step that is left as it is."""
+"""Longest steps, as fractions of the way to a dead centre: of a step near one, and of a fixed step that needs no care."""
 
 STRAIGHT = 1e-10
 """m or rad: how well the series must land on the constraints. Branches that miss each other by d leave about d^2."""
 
 SLOW = 0.2
-"""Part of its speed that a motion may gain or lose on the way across: else it may as well come to rest, or turn back."""
+"""Fraction of its speed that a motion may gain or lose while it crosses; with more it might come to rest, or turn back."""
 
 ASTRAY = 0.05
-"""Of its speed: what a first velocity may lack of the motion that it decides; rounding in positions turns it by eps / sigma^2."""
+"""Largest difference between the initial velocity and that of the motion found from it, as a fraction of the speed. Rounding of
+positions turns the velocity by eps / sigma^2."""
 
 ONWARDS = 4
-"""Corrections of a motion that begins next to a dead centre: each leaves a thousandth of what the last did."""
+"""Corrections of a motion that begins next to a dead centre: each reduces the error a thousandfold."""
 
 ABOUT = 8
-"""Configurations looked at before a motion begins."""
+"""Configurations that are examined before a motion begins."""
 
 RANK = 1e-9
-"""sigma of rows that always follow from others."""
+"""sigma of rows that are always dependent on others is below this."""
 
 MOST, WILD = 3_000, 50.0
-"""Short steps within one, and by how much columns may change in it: beyond, the motion has run away."""
+"""Most short steps within one step, and the largest change of the columns in it: beyond, the motion has run away."""
 
 Accelerate = Callable[[float, np.ndarray, np.ndarray], np.ndarray]
 
 
 class Regularity:
-    """How far constraints are from losing rank, in motions of a robot.
+    """Distance sigma of the constraints from losing rank, in motions of a robot.
 
-    sigma is the smallest singular value of `L^-1 A^T`, `M = L L^T`, that is not zero all the time, with columns in units of the
-    longest they have been.
+    sigma is the smallest singular value of `L^-1 A^T`, `M = L L^T`, that is not always zero, with each column divided by the
+    largest length it has had.
 
     Args:
         q: the first states (..., nq).
@@ -86,11 +88,11 @@ class Regularity:
 
     @cached_property
     def is_regular(self) -> bool:
-        """True if the rows that are independent usually are so in these motions."""
+        """True if the rows that are independent in general are so in these motions."""
         return self.constraints.is_compiled and bool((self.rank == len(self.constraints.independent)).all())
 
     def elsewhere(self, q: np.ndarray) -> Iterator[np.ndarray]:
-        """Configurations all about, for the size that columns usually have: in a dead centre itself some have none."""
+        """Yield random configurations, which show the usual size of the columns: at a dead centre itself some are zero."""
         robot, rng = self.dynamics.robot, np.random.default_rng(0)
         turns = np.zeros(robot.nv)
         for c in robot.model.mechanism.coordinates:
@@ -99,7 +101,7 @@ class Regularity:
             yield robot.integrate(q, turns * rng.uniform(-1, 1, robot.nv))
 
     def columns(self, q: np.ndarray, motion: tuple = ()) -> np.ndarray:
-        """L^-1 A^T (..., nv, k)."""
+        """Return L^-1 A^T (..., nv, k)."""
         dynamics = self.dynamics.at(motion)
         M, (A,) = dynamics.evaluate("mass_matrix", q=q), self.constraints.values(("A",), q)
         return np.linalg.solve(cholesky(M, dynamics.robot.name), T(A))
@@ -112,7 +114,7 @@ class Regularity:
         return np.linalg.svd(self.scaled(X, size), compute_uv=False)
 
     def sigma(self, X: np.ndarray, motion: tuple = ()) -> np.ndarray:
-        """Least singular value within the rank (...); 1 where there are no constraints."""
+        """Return the smallest singular value within the rank (...); 1 where there are no constraints."""
         s, rank = self.values(X, self.size[motion]), self.rank[motion]
         found = np.take_along_axis(s, np.maximum(np.asarray(rank)[..., None] - 1, 0), -1)[..., 0]
         return np.where(rank > 0, found, 1.0)
@@ -121,17 +123,17 @@ class Regularity:
         return float(self.sigma(self.columns(q, motion), motion))
 
     def rates(self, q: np.ndarray, qd: np.ndarray, motion: tuple = ()) -> tuple[float, float]:
-        """How fast sigma changes, and how fast the columns do, 1/s."""
+        """Return the rate of sigma, and the size of the columns' rate, 1/s."""
         h = 1e-7 / (np.abs(qd).max() or 1.0)
         before, after = (self.columns(self.dynamics.robot.integrate(q, x * qd), motion) for x in (-h, h))
         growth = self.sigma(after, motion) - self.sigma(before, motion)
         return float(growth) / (2 * h), float(np.linalg.norm(self.scaled(after - before, self.size[motion]))) / (2 * h)
 
     def risky(self, q: np.ndarray, qd: np.ndarray, h: float) -> np.ndarray:
-        """(...) where constraints may lose rank within a step, or nearly: the columns change by much of sigma."""
+        """Return (...) True where constraints may (nearly) lose rank within a step: the columns change by much of sigma."""
         ahead = self.dynamics.robot.integrate(q, h * qd)
         maybe = np.ones(q.shape[:-1], bool)
-        if self.is_regular:  # the same without a decomposition
+        if self.is_regular:  # excludes most states without a decomposition
             found, rows = [self.constraints.regularity(x) for x in (q, ahead)], self.constraints.independent
             self.size = np.maximum.reduce([self.size, *(np.sqrt(squares) for _, squares in found)])
             size = np.where(self.size > 0, self.size, 1.0) ** 2
@@ -144,7 +146,7 @@ class Regularity:
         return maybe & (np.minimum(self.sigma(X), self.sigma(X1)) < np.maximum(change / COARSE, ZONE))
 
     def refuse_dead_centre(self, q: np.ndarray) -> None:
-        """Refuse a first state that is a dead centre: beside others, the rank of the constraints is the same."""
+        """Refuse a first state that is a dead centre, where states beside it have a higher rank."""
         rng = np.random.default_rng(0)
         for _ in range(2):
             try:
@@ -155,7 +157,7 @@ class Regularity:
                 continue
             more = (self.values(self.columns(beside), self.size) > RANK).sum(-1) > self.rank
             if more.any():
-                motion = tuple(int(i) for i in np.argwhere(more)[0])
+                motion = first_index(more)
                 raise SingularityError(
                     f"the constraints lose rank in the first state{f' of motion {list(motion)}' if motion else ''}, q = "
                     f"{np.round(q[motion], 6).tolist()}: branches of the motion meet there, a dead centre. Start beside it, on one."
@@ -163,7 +165,7 @@ class Regularity:
 
 
 class Series(NamedTuple):
-    """A motion from one state on, by its derivatives, up to the time `until`."""
+    """A motion from one state on, given by its derivatives there, up to the time `until`."""
 
     t: float
     q: np.ndarray
@@ -174,12 +176,12 @@ class Series(NamedTuple):
 
     def at(self, robot, t: float) -> State:
         x = t - self.t
-        way = x * self.qd + x**2 / 2 * self.qdd + x**3 / 6 * self.jerk
-        return robot.integrate(self.q, way), self.qd + x * self.qdd + x**2 / 2 * self.jerk
+        displacement = x * self.qd + x**2 / 2 * self.qdd + x**3 / 6 * self.jerk
+        return robot.integrate(self.q, displacement), self.qd + x * self.qdd + x**2 / 2 * self.jerk
 
 
 class Passage:
-    """Takes single motions past dead centres; what is in the midst of one is remembered."""
+    """Takes single motions past dead centres; a series that is not finished at the end of a step is kept for the next one."""
 
     def __init__(self, regularity: Regularity) -> None:
         self.regularity, self.robot = regularity, regularity.dynamics.robot
@@ -188,12 +190,12 @@ class Passage:
     def go(
         self, t: float, q: np.ndarray, qd: np.ndarray, end: float, accelerate: Accelerate, motion: tuple = (), leave: float = np.inf
     ) -> tuple[float, np.ndarray, np.ndarray]:
-        """t, q and qd at `end`, or as soon as sigma has grown to `leave`. Raises SingularityError: nothing leads across;
+        """Return t, q and qd at `end`, or as soon as sigma has grown to `leave`. Raises SingularityError: no branch can be chosen;
         FloatingPointError: the motion has run away."""
         dynamics, regular = self.regularity.dynamics.at(motion), self.regularity
         series = self.across.get((motion, t))
         if series is not None and not np.array_equal(series.at(self.robot, t)[0], q):
-            series = None  # another motion
+            series = None  # it belongs to another motion
         for _ in range(MOST):
             if series is not None:
                 if series.until > end:
@@ -230,7 +232,7 @@ class Passage:
     def straight(
         self, t: float, q: np.ndarray, qd: np.ndarray, sigma: float, rate: float, accelerate: Accelerate, motion: tuple
     ) -> Series | None:
-        """The motion across a dead centre, if its series leads to the constraints on the other side."""
+        """Return the series across a dead centre, if it ends on the constraints on the other side; else None."""
         dynamics, regular = self.regularity.dynamics.at(motion), self.regularity
         series = self.series(t, q, qd, accelerate, motion, t + 2 * sigma / rate)
         if np.abs(series.qdd).max() * (series.until - t) > SLOW * np.abs(qd).max():
@@ -247,8 +249,10 @@ class Passage:
         return series if is_smooth and 0.3 * sigma < regular.at(landed, motion) < 3 * sigma else None
 
     def onwards(self, t: float, q: np.ndarray, qd: np.ndarray, turn: float, accelerate: Accelerate, motion: tuple) -> Series | None:
-        """The motion from next to a dead centre to where sigma is about `ZONE`, if there is one that begins so: its series from
-        there, whose position and speed are corrected by what they are wrong at its beginning."""
+        """Return the series of a motion that begins next to a dead centre, to where sigma is about `ZONE`; None if there is none.
+
+        It is the series about its end, whose position and speed are corrected until, traced back, it begins in the given state.
+        """
         dynamics, regular = self.regularity.dynamics.at(motion), self.regularity
         if not turn:
             return None
@@ -271,7 +275,7 @@ class Passage:
         return series if np.abs(off).max() <= ZONE**2 else None
 
     def series(self, t: float, q: np.ndarray, qd: np.ndarray, accelerate: Accelerate, motion: tuple, until: float) -> Series:
-        """The motion from a state on; its jerk is a difference of accelerations."""
+        """Return the series of the motion from a state on; its jerk is a difference of accelerations."""
         regular = self.regularity
         dynamics, back = regular.dynamics.at(motion), PART * regular.at(q, motion) / regular.rates(q, qd, motion)[1]
         before = dynamics.settle(*self.step(t, q, qd, -back, accelerate, dynamics))
@@ -279,7 +283,7 @@ class Passage:
         return Series(t, q, qd, qdd, (qdd - accelerate(t - back, *before)) / back, until)
 
     def step(self, t: float, q: np.ndarray, qd: np.ndarray, h: float, accelerate: Accelerate, dynamics: Dynamics) -> State:
-        """Four stages, each of them on the constraints: off them errors would count by 1 / sigma."""
+        """Take a Runge-Kutta step whose stages are all on the constraints; off them, errors would be multiplied by 1 / sigma."""
         rate, unit = self.robot.configuration_rate, self.robot.normalized
 
         def slope(t: float, q: np.ndarray, qd: np.ndarray) -> State:
@@ -290,19 +294,19 @@ class Passage:
 
 
 class PastDeadCentres:
-    """Fixed steps of any method, but for those in which constraints may lose rank.
+    """Fixed steps of any method, with those in which constraints may lose rank left to `Passage`.
 
     Args:
-        step: the method's.
+        step: of the method.
         q: the first states.
-        has_whole_step: the method is that of the compiled step with everything in it.
+        has_whole_step: True if the method is that of the compiled `whole_step`.
     """
 
     def __init__(self, step: Step, switching: Switching, torque: Torque, q: np.ndarray, *, has_whole_step: bool) -> None:
         self.step, self.switching, self.torque = step, switching, torque
         self.regularity = Regularity(switching.dynamics, q)
         self.passage = Passage(self.regularity)
-        self.squares = self.regularity.size**2  # by themselves: roots of them, squared again, would round
+        self.squares = self.regularity.size**2  # kept beside `size`: squaring its roots again would round
         self.whole = None
         if has_whole_step and self.regularity.is_regular:
             self.whole = self.regularity.constraints.repeated("whole_step")
@@ -321,7 +325,7 @@ class PastDeadCentres:
         return end[0], end[1]
 
     def ahead(self, times: np.ndarray, q: np.ndarray, qd: np.ndarray) -> State:
-        """States of one motion after some of the next steps (see `qddot.simulate.fixed_step.Ahead`)."""
+        """Return the states of one motion after some of the next steps (see `qddot.simulate.fixed_step.Ahead`)."""
         if self.whole is None:
             return q[None][:0], qd[None][:0]
         self.torque.begin(float(times[0]), q, qd)
@@ -338,23 +342,24 @@ class PastDeadCentres:
         return self.regularity.constraints.given(**inputs)
 
     def with_care(self, t: float, q: np.ndarray, qd: np.ndarray, h: float) -> State:
-        """The method's steps, but for those in which constraints may lose rank."""
+        """Take the method's step, except for motions in which constraints may lose rank."""
         risky = self.regularity.risky(q, qd, h)
         if not risky.any():
             return self.step(t, q, qd, h)
         self.torque.begin(t, q, qd)
         end = q.copy(), qd.copy()
-        if not risky.all():  # the others, which are what they would be alone
-            safe = tuple(int(i) for i in np.argwhere(~risky)[0])
+        if not risky.all():  # step the others, each as it would be alone
+            safe = first_index(~risky)
             stand_in = [np.where(risky[..., None], x[safe], x) for x in (q, qd)]
             end = self.step(t, stand_in[0], stand_in[1], h)
-        for motion in motions(risky):
+        for motion in map(tuple, np.argwhere(risky).tolist()):
             _, *state = self.passage.go(t, q[motion], qd[motion], t + h, self.accelerate(q.shape[:-1], motion), motion)
             end[0][motion], end[1][motion] = state
         return end
 
     def accelerate(self, batch: tuple[int, ...], motion: tuple) -> Accelerate:
-        """Accelerations of one motion, with the forces of the whole batch where these cannot be told apart."""
+        """Return the accelerations of one motion; where its forces cannot be separated from the batch's, compute the whole
+        batch."""
         whole = bool(batch) and (not self.torque.is_held or bool(self.switching.dynamics.forces))
         switching = self.switching if whole else self.switching.at(motion)
 
@@ -369,12 +374,7 @@ class PastDeadCentres:
 
 
 def accelerations(switching: Switching, t: float, q: np.ndarray, qd: np.ndarray, tau: np.ndarray) -> np.ndarray:
-    """qdd in the mode that the state has."""
+    """Return qdd in the mode of the state."""
     if not switching:
         return switching.dynamics.accelerate(t, q, qd, tau)
     return switching.accelerate(t, q, qd, tau, switching.decide(t, q, qd, tau))[0]
-
-
-def motions(mask: np.ndarray) -> Iterator[tuple]:
-    for index in np.argwhere(mask):
-        yield tuple(int(i) for i in index)

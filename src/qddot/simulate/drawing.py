@@ -1,4 +1,4 @@
-"""Trajectories as curves over time."""
+"""Plots of trajectories over time."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def plot(motion: Trajectory, signals: tuple[str, ...], ax: Any) -> np.ndarray:
     found = panels(ax, len(chosen), size=(8, 1.2 + 1.7 * len(chosen)))
     for each, signal in zip(found, chosen):
         (energies if signal == "energy" else joints)(each, motion, signal)
-    for k in {0, *(k for k, signal in enumerate(chosen) if signal == "energy")}:  # curves of joints look alike in all panels
+    for k in {0, *(k for k, signal in enumerate(chosen) if signal == "energy")}:  # one legend serves all panels of joints
         beside(found[k])
     found[-1].set_xlabel("t [s]")
     if ax is None:
@@ -40,16 +40,18 @@ def plot(motion: Trajectory, signals: tuple[str, ...], ax: Any) -> np.ndarray:
 
 
 def joints(ax: Any, motion: Trajectory, signal: str) -> None:
+    """Draw one signal of all joints over time."""
     what, *both = SIGNALS[signal]
     mechanism = motion.robot.model.mechanism
     names, values = coordinate_names(mechanism, "q" if signal == "q" else "v"), getattr(motion, signal)
     curves(ax, motion.t, values, names, f"{what} {signal}", units(mechanism, *both))
-    if not values.any():  # nothing drives it: a scale of some hundredths would look like a measurement
+    if not values.any():  # all zero: on an automatic scale of hundredths the curves would look like measurements
         ax.set_ylim(-1, 1)
         ax.set_yticks([0])
 
 
 def energies(ax: Any, motion: Trajectory, signal: str) -> None:
+    """Draw kinetic and potential energy and their sum over time."""
     for name, role in (("kinetic", "inertial"), ("potential", "gravity")):
         ax.plot(motion.t, getattr(motion, f"{name}_energy"), color=color(role), label=name)
     ax.plot(motion.t, motion.energy, color=color("ink"), linestyle="--", label="sum")

@@ -1,4 +1,5 @@
-"""Dynamics that a simulation integrates: a robot without dry friction, under external forces, other parameters, or constraints."""
+"""The dynamics that a simulation integrates: a robot without dry friction, with external forces, other parameters or
+constraints."""
 
 from __future__ import annotations
 
@@ -23,16 +24,15 @@ if TYPE_CHECKING:
 
 
 FAST = 1e9
-"""rad/s or m/s: a speed beyond this has run away."""
-
+"""rad/s or m/s: a motion with a higher speed has run away."""
 
 CLOSING = 4
-"""Newton steps that close a loop whose joint was set onto a stop."""
+"""Newton steps that close a loop again after its joint was moved onto a stop."""
 
 
 class Forces:
-    """External forces, `f_ext` on the robot and `f_tip` of the robot: each as in `Robot.inverse_dynamics`, or a function
-    (t, q, qd) of the state that gives such."""
+    """External forces, `f_ext` on the robot and `f_tip` of the robot: each as in `Robot.inverse_dynamics`, or a function of
+    (t, q, qd) that returns it."""
 
     def __init__(self, robot: Robot, f_ext: Any = None, f_tip: Any = None) -> None:
         self.robot, self.f_ext, self.f_tip = robot, f_ext, f_tip
@@ -42,17 +42,17 @@ class Forces:
         return self.f_ext is not None or self.f_tip is not None
 
     def stack(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-        """(..., bodies, 6), as `Robot.external_wrench` returns them."""
+        """Return the forces (..., bodies, 6) in the form of `Robot.external_wrench`."""
         on, by = (f(t, read_only(q), read_only(qd)) if callable(f) else f for f in (self.f_ext, self.f_tip))
         return net_stack(self.robot._evaluate, q, on, by, True)
 
 
 class Dynamics:
-    """A robot under everything but dry friction and stops.
+    """Accelerations and other quantities of a robot under all forces except those of dry friction and stops.
 
     Args:
         robot: without dry friction.
-        numbers: of each robot instead of its own, by the names of inputs: inertial `parameters` (..., 10 bodies), `variables`.
+        numbers: that replace the robot's own, by the names of inputs: inertial `parameters` (..., 10 bodies), `variables`.
         constraints: under which it moves, or None.
         threads: how many share a large batch; None: as many as there are.
     """
@@ -81,40 +81,40 @@ class Dynamics:
         return Dynamics(self.robot, self.forces, chosen, self.constraints, self.options.get("threads"))
 
     def evaluate(self, quantity: str, **inputs: Any) -> Any:
-        """A quantity of the robot, with these numbers."""
+        """Evaluate a quantity of the robot with these numbers."""
         return self.robot._evaluate(quantity, inputs | self.numbers, self.options)
 
     def accelerate(self, t: float, q: np.ndarray, qd: np.ndarray, tau: np.ndarray) -> np.ndarray:
-        """qdd (..., nv). Raises FloatingPointError: the state has run away."""
+        """Return qdd (..., nv). Raises FloatingPointError: the state has run away."""
         refuse_run_away(q, qd)
         if self.constraints is not None:
             return self.constrained(t, q, qd, tau)[0]
         return self.evaluate("forward_dynamics", q=q, qd=qd, tau=tau, **self.wrench(t, q, qd))
 
     def constrained(self, t: float, q: np.ndarray, qd: np.ndarray, tau: np.ndarray) -> ConstrainedDynamics:
-        """qdd (..., nv) and the multipliers lam (..., k) of the constraints."""
+        """Return qdd (..., nv) and the multipliers lam (..., k) of the constraints."""
         assert self.constraints is not None
         return self.constraints.accelerations(q, qd, tau, **self.wrench(t, q, qd))
 
     def bias(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-        """Joint forces (..., nv) that leave the robot without acceleration."""
+        """Return the joint forces (..., nv) for which the accelerations are zero."""
         return self.evaluate("bias_torque", q=q, qd=qd, **self.wrench(t, q, qd))
 
     def mobility(self, q: np.ndarray) -> np.ndarray:
-        """(..., nv, nv): what joint forces, or impulses, add to the accelerations, or velocities. The inverse of M but for
-        constraints."""
+        """Return the map (..., nv, nv) from joint forces (impulses) to changes of acceleration (velocity): the inverse of M, or
+        less under constraints."""
         inverse = np.linalg.inv(self.evaluate("mass_matrix", q=q))
         return inverse if self.constraints is None else inverse @ self.constraints.projections(q).P
 
     def external(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-        """J^T f of the external forces (..., nv)."""
+        """Return J^T f of the external forces (..., nv)."""
         return self.evaluate("bias_torque", q=q, qd=qd) - self.bias(t, q, qd)
 
     def wrench(self, t: float, q: np.ndarray, qd: np.ndarray) -> dict[str, np.ndarray]:
         return {"wrench": self.forces.stack(t, q, qd)} if self.forces else {}
 
     def close(self, q: np.ndarray, still: np.ndarray) -> np.ndarray:
-        """q with its loops closed by other columns than those `still` (..., nv), as well as that is possible."""
+        """Return q with its loops closed, as well as possible, by moving only the columns that are not `still` (..., nv)."""
         if self.constraints is None:
             return q
         held, mechanism = self.constraints.holonomic(), self.robot.model.mechanism
@@ -125,8 +125,8 @@ class Dynamics:
         return q
 
     def settle(self, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Back onto the constraints, from which rounding and truncation lead away. Raises FloatingPointError: the state has run
-        away; ConvergenceError: there is no way back."""
+        """Project the state onto the constraints, which rounding and truncation violate. Raises FloatingPointError: the state has
+        run away; ConvergenceError: the projection does not converge."""
         if self.constraints is None:
             return q, qd
         refuse_run_away(q, qd)
@@ -138,7 +138,7 @@ def has_run_away(q: np.ndarray, qd: np.ndarray) -> bool:
 
 
 def within_speed(q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-    """(...) which states have not run away, and have angles that still mean something."""
+    """Return (...) True for states that have not run away, and whose angles are small enough to be accurate."""
     return (np.abs(q).max(-1, initial=0) < FAR) & (np.abs(qd).max(-1, initial=0) < FAST)
 
 

@@ -1,13 +1,13 @@
 """Motors under voltage: `u = R i + L di/dt + k w` and `motor torque = k i`, with w the motor's speed and k its torque constant.
 
-In SI units the constant of the back-EMF is k too, since what a motor takes from its circuit, `k w i`, is what it gives its shaft.
+In SI units the constant of the back-EMF is k too, since the power `k w i` that a motor takes from its circuit goes to its shaft.
 
 A current is the speed of a charge: `L` is its inertia, `R` its viscous friction, and `k` couples it to the shaft without loss. So
-the full motion is that of the robot with one more coordinate a motor, the charge, and every method keeps its order, also through
-stick and slip. Where L is neglected, `i = (u - k w) / R`, and no charge is added.
+the full motion is that of the robot with one more coordinate per motor, the charge, and every method keeps its order, also through
+stick and slip. If L is neglected, `i = (u - k w) / R`, and no charge is added.
 
-An energy meter is the speed of a body too: one of unit inertia, on which the power acts as its force. So the balance of energy is
-as exact as the motion, however far apart its samples are.
+An energy meter is added as the speed of a body of unit inertia on which the power acts as a force. So the balance of energy is as
+exact as the motion, however far apart its samples are.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from qddot.robot import Robot
 
 ELECTRIC = ("full", "reduced")
-STABLE = 2.5  # times the electric time constant: the longest step of the methods with fixed steps that does not grow
+STABLE = 2.5  # times the electric time constant: the longest step for which methods with fixed steps are stable
 
 
 class Motors(NamedTuple):
@@ -52,10 +52,10 @@ class Motors(NamedTuple):
 
 
 class Driven:
-    """Joint forces of motors under voltage, beside others: a law for `qddot.simulate.torque.Torque`, over the robot with charges.
+    """Joint forces of motors under voltage plus others, as a law for `qddot.simulate.torque.Torque` on the robot with charges.
 
     Attributes:
-        samples: the period of a sampled law among them, or None.
+        samples: the period, if voltage or torque is a sampled law; else None.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class Driven:
         return min(jumps, default=np.inf)
 
     def parts(self, t: float, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Voltages and currents (..., m), and the other joint forces (..., nv)."""
+        """Return voltages and currents (..., m), and the other joint forces (..., nv)."""
         c, m = self.circuit, self.motors
         q, v = q[..., c.q], qd[..., c.v]
         u, tau = (
@@ -108,6 +108,7 @@ def sampled(law: Any, given: Any) -> Any:
 
 
 def checked(name: str, x: Any, size: int) -> np.ndarray:
+    """Return the result of a law as an array. Raises InputError: not (..., size) finite numbers."""
     x = np.asarray(x, float)
     if x.shape[-1:] != (size,) or not np.isfinite(x).all():
         raise InputError(f"{name} gave {x}: (..., {size}) finite numbers are needed")
@@ -115,15 +116,15 @@ def checked(name: str, x: Any, size: int) -> np.ndarray:
 
 
 class Circuit(NamedTuple):
-    """Where the robot's own coordinates are among those of the robot with charges and an energy meter."""
+    """A robot extended by charges and an energy meter, and the places of coordinates in it."""
 
-    robot: Robot  # that robot
-    # q, v: places of the own coordinates (nq,) and rates (nv,)
+    robot: Robot  # the extended robot
+    # q, v: places of the original coordinates (nq,) and rates (nv,)
     q: np.ndarray
     v: np.ndarray
-    full: np.ndarray  # which motors have a charge; currents: places of their rates
+    full: np.ndarray  # indices of the motors that have a charge; currents: places of their rates
     currents: np.ndarray
-    meter: int  # place of the energy that voltages and other joint forces have brought, heat of the windings apart, J
+    meter: int  # place of the energy put in by voltages and other joint forces, less the heat of the windings, J
     batch: tuple[int, ...]  # leading dimensions of the states
 
     @staticmethod
@@ -141,7 +142,7 @@ class Circuit(NamedTuple):
         return Circuit(whole, q, v, full, np.array(currents, int), meter, batch)
 
     def with_own(self, parameters: np.ndarray | None, robot: Robot) -> np.ndarray | None:
-        """Inertial parameters (..., 10 bodies) of the robot among those of the robot with charges, which have no mass."""
+        """Return the inertial parameters (..., 10 bodies) of the extended robot, from those of the robot; charges have no mass."""
         if parameters is None:
             return None
         place = [self.robot.body_names.index(name) for name in robot.body_names]
@@ -150,7 +151,7 @@ class Circuit(NamedTuple):
         return whole.reshape(*parameters.shape[:-1], -1)
 
     def seen(self, f: Any) -> Any:
-        """A caller's function of (t, q, qd), which knows nothing of charges."""
+        """Wrap a caller's function of (t, q, qd) so that it sees only the robot's own coordinates."""
         if not callable(f):
             return f
 
@@ -211,13 +212,12 @@ def simulate_electric(
         law.begin(float(when), motion.q[k], motion.qd[k])
         for found, x in zip((u, i, others), law.parts(float(when), motion.q[k], motion.qd[k])):
             found.append(np.broadcast_to(x, (*q.shape[:-1], x.shape[-1])))
-    at = (..., circuit.q), (..., circuit.v)
     return ElectricTrajectory(
         robot,
         motion.t,
-        motion.q[at[0]],
-        motion.qd[at[1]],
-        motion.tau[at[1]],
+        motion.q[..., circuit.q],
+        motion.qd[..., circuit.v],
+        motion.tau[..., circuit.v],
         motion.events,
         motion._switching,
         motors=motors,
@@ -230,25 +230,23 @@ def simulate_electric(
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class _Electric:
+class ElectricTrajectory(Trajectory):
+    """A motion under voltage. `tau` are all joint forces: those of the motors, and the others, `given`.
+
+    Attributes:
+        motors: names and constants of the motors.
+        voltage, current: (samples, ..., m), V and A.
+        given: (samples, ..., nv) joint forces that do not come from motors.
+        whole: the motion with charges and the energy meter as coordinates.
+        circuit: the places of these coordinates.
+    """
+
     motors: Motors
     voltage: np.ndarray
     current: np.ndarray
     given: np.ndarray
     whole: Trajectory
     circuit: Circuit
-
-
-@dataclass(frozen=True, eq=False)
-class ElectricTrajectory(_Electric, Trajectory):
-    """A motion under voltage. `tau` are all joint forces, those of the motors and `given` others.
-
-    Attributes:
-        motors: names and constants of the motors.
-        voltage, current: (samples, ..., m), V and A.
-        given: (samples, ..., nv) joint forces that no motor made.
-        whole: the motion with charges and the energy meter as coordinates; circuit: which these are.
-    """
 
     @cached_property
     def _resolved(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]:
@@ -257,41 +255,44 @@ class ElectricTrajectory(_Electric, Trajectory):
 
     @cached_property
     def kinetic_energy(self) -> np.ndarray:
-        """(samples, ...) J, of links and rotors."""
+        """Kinetic energy of links and rotors (samples, ...), J."""
         own = np.zeros(self.whole.qd.shape)
         own[..., self.circuit.v] = self.qd
         return self._switching.dynamics.evaluate("kinetic_energy", q=self.whole.q, qd=own)
 
     @cached_property
     def potential_energy(self) -> np.ndarray:
-        """(samples, ...) J, of gravity and springs."""
+        """Potential energy of gravity and springs (samples, ...), J."""
         return self.whole.potential_energy
 
     @cached_property
     def magnetic_energy(self) -> np.ndarray:
-        """(samples, ...) J: `L i^2 / 2` of the motors whose current is a state."""
+        """Magnetic energy `L i^2 / 2` of the motors whose current is a state (samples, ...), J."""
         return (self.motors.L * self.current**2)[..., self.circuit.full].sum(-1) / 2
 
     @cached_property
     def electrical_power(self) -> np.ndarray:
-        """(samples, ...) W: `u i`, what the sources put in."""
+        """Power `u i` that the voltage sources put in (samples, ...), W."""
         return (self.voltage * self.current).sum(-1)
 
     @cached_property
     def heat(self) -> np.ndarray:
-        """(samples, ...) W: `R i^2`, what the windings lose."""
+        """Heat `R i^2` of the windings (samples, ...), W."""
         return (self.motors.R * self.current**2).sum(-1)
 
     @cached_property
     def friction_loss(self) -> np.ndarray:
-        """(samples, ...) W: what friction takes out; heat of the windings is not in it."""
+        """Power that friction takes out (samples, ...), W, without the heat of the windings."""
         return self.whole._friction_losses[..., self.circuit.v].sum(-1)
 
     @cached_property
     def energy_residual(self) -> np.ndarray:
-        """(samples, ...) J: mechanical and magnetic energy less what it was at first and what all powers brought since: electrical
-        power less heat and that of other joint forces, as metered on the way; external power less friction, by Simpson's rule; less
-        what impacts on stops took."""
+        """Error of the energy balance (samples, ...), J: mechanical and magnetic energy, minus the initial energy, minus the energy
+        put in since, plus the energy taken by impacts on stops.
+
+        Electrical power less heat, and that of other joint forces, are metered during the simulation; external power less friction
+        is integrated by Simpson's rule.
+        """
         energy = self.energy + self.magnetic_energy - self.whole.qd[..., self.circuit.meter]
         return energy - energy[0] - self._integral(self.external_power - self.friction_loss) + self.whole.impact_loss
 
@@ -301,7 +302,7 @@ class ElectricTrajectory(_Electric, Trajectory):
         return replace(self, t=self.t[at[0]], whole=self.whole[index], **picked)
 
     def columns(self) -> dict[str, np.ndarray]:
-        """Columns of `Trajectory`, and `u1`, ... and `i1`, ... of the motors."""
+        """Return the columns of `Trajectory`, and `u1`, ... and `i1`, ... of the motors."""
         table = super().columns()
         for name, values in (("u", self.voltage), ("i", self.current)):
             table |= {f"{name}{k + 1}": values[:, k] for k in range(values.shape[1])}

@@ -1,4 +1,4 @@
-"""Events on the way: stick, slip and stops, and the caller's own events."""
+"""Events of a simulation: stick, slip and stops, and the caller's own events."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from qddot.simulate.torque import as_real, read_only
 Moment = tuple[float, np.ndarray, np.ndarray]
 """t, q, qd."""
 
-TIGHT = 1e-12  # of a step: how well an event is located
+TIGHT = 1e-12  # tolerance of an event's time, as a fraction of the step
 
 
 @dataclass(frozen=True)
 class Event:
-    """`kind` is `"stick"`, `"slip"`, `"stop"` or `"release"` of a joint, or the name of the caller's function.
+    """An event; `kind` is `"stick"`, `"slip"`, `"stop"` or `"release"` of a joint, or the name of the caller's function.
 
     >>> def upright(t, q, qd):
     ...     return q[0] - np.pi / 2
@@ -38,8 +38,8 @@ class Event:
 
 @dataclass(frozen=True)
 class Watch:
-    """A function (t, q, qd) that crosses zero; as with SciPy's solvers, its attributes `terminal` (end the simulation) and
-    `direction` (1: only upward, -1: only downward) are looked at."""
+    """A function of (t, q, qd) whose zero crossings are events. As in SciPy, it may have attributes `terminal` (end the simulation)
+    and `direction` (1: only upward, -1: only downward)."""
 
     name: str
     value: Callable[[float, np.ndarray, np.ndarray], float]
@@ -52,7 +52,7 @@ class Watch:
 
 
 def as_watches(events: Any, batch: tuple[int, ...]) -> list[Watch]:
-    """One function or several."""
+    """Return the caller's events, one function or several, as a list."""
     several = isinstance(events, Iterable) and getattr(events, "ndim", 1) > 0
     given: list[Any] = list(events) if several else [events] if events is not None else []
     for f in given:
@@ -64,6 +64,7 @@ def as_watches(events: Any, batch: tuple[int, ...]) -> list[Watch]:
 
 
 def as_watch(f: Callable) -> Watch:
+    """Return a caller's function as a `Watch` that checks its results."""
     name = getattr(f, "__name__", type(f).__name__)
 
     def value(t: float, q: np.ndarray, qd: np.ndarray) -> float:
@@ -85,8 +86,10 @@ def march(
     found: list[Event],
     ahead: Ahead | None = None,
 ) -> Iterator[Moment]:
-    """The states at those times of the grid that are `wanted`, one step between two; events are added to `found`. `ahead`: takes
-    many steps of one motion at once, where nobody watches."""
+    """Yield the states at the `wanted` times of the grid, with one step between neighbours; events are added to `found`.
+
+    `ahead` takes many steps of one motion at once if there are no watches.
+    """
     yield float(grid[0]), q, qd
     values = [w.value(grid[0], q, qd) for w in watches]
     ahead = ahead if q.ndim == 1 and not watches else None
@@ -94,7 +97,7 @@ def march(
     while k + 1 < len(times):
         if ahead is not None:
             qs, qds = ahead(grid[k : k + reach + 1], q, qd)
-            reach = min(2 * len(qs) + 1, MOST)  # what is doubtful once is so for a while
+            reach = min(2 * len(qs) + 1, MOST)  # after a doubtful step, the next ones are often doubtful, too
             for i, state in enumerate(zip(qs, qds), k + 1):
                 if is_wanted[i]:
                     yield times[i], *state
@@ -117,7 +120,7 @@ def march(
 
 
 def locate(watch: Watch, step: Step, t: float, start: State, h: float) -> Moment:
-    """Where in a step an event happens, by shorter steps."""
+    """Locate an event within a step, by trying shorter steps; return the time and the state there."""
     from scipy.optimize import brentq
 
     part = lambda x: (t + x, *(step(t, *start, x) if x > 0 else start))  # noqa: E731

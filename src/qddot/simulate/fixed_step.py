@@ -1,8 +1,8 @@
-"""Fixed steps, of order four or of order one, one state or a batch.
+"""Fixed steps, of order four or of order one, for one state or a batch.
 
-Where nothing has to be asked within a step it runs in one compiled kernel, and one motion goes many steps ahead by one call. A step
-begins by deciding what is stuck and what rests against a stop (`qddot.simulate.modes`, compiled as `traced_modes`); it ends by
-bringing to rest what turned round, and by impacts on stops.
+If no Python function is called within a step, it runs in one compiled kernel, and a single motion takes many steps in one call. A
+step begins by deciding which shafts are stuck and which joints rest against a stop (`qddot.simulate.modes`, compiled in
+`traced_modes`). It ends by bringing to rest the shafts whose speed changed sign, and by impacts on stops.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ Step = Callable[[float, np.ndarray, np.ndarray, float], State]
 """(t, q, qd, h) -> q and qd at t + h."""
 
 Ahead = Callable[[np.ndarray, np.ndarray, np.ndarray], State]
-"""(times, q, qd) -> states (n, ...) of one motion after the first n of the steps between the times. n is as large as is certain,
-often 0: then the next step is one to ask for by itself. The arrays are written into by the next call."""
+"""(times, q, qd) -> states (n, ...) of one motion after the first n of the steps between the times. n counts the steps that are
+certain; if it is 0, the next step must be taken by `Step`. The next call overwrites the arrays."""
 
 SWITCHED_COLUMNS = 12
-"""Every operation of the rounds that decide what sticks becomes an instruction, and there are some nv^3: for more columns than
-these they are left to NumPy."""
+"""Most columns for which the rounds that decide what sticks are compiled: they take some nv^3 instructions. Beyond, NumPy does
+it."""
 
 
 class FixedStep:
@@ -61,7 +61,7 @@ class FixedStep:
         self.switched = self.compiled_modes() if self.is_compiled and switching.dry and small else None
 
     def __call__(self, t: float, q: np.ndarray, qd: np.ndarray, h: float) -> State:
-        """The state after a step."""
+        """Return the state after a step."""
         self.torque.begin(t, q, qd)
         if not self.switching:
             return self.dynamics.settle(*self.advance(t, q, qd, h, None))
@@ -77,25 +77,24 @@ class FixedStep:
         q, qd = self.switching.metered_impact(t, t + h, q, qd, tau)
         if self.dynamics.constraints is None:
             return q, qd
-        resting &= self.switching.speeds(qd) == 0  # an impact may set in motion what rested
+        resting &= self.switching.speeds(qd) == 0  # an impact may have set a resting row in motion
         q, qd = self.dynamics.settle(q, qd)
         return q, self.switching.hold(q, qd, resting)
 
     def ahead(self, times: np.ndarray, q: np.ndarray, qd: np.ndarray) -> State:
-        """States of one motion after some of the next steps (see `Ahead`)."""
+        """Return the states of one motion after some of the next steps (see `Ahead`)."""
         if not self.is_compiled or self.dynamics.constraints is not None:
             return q[None][:0], qd[None][:0]
         self.torque.begin(float(times[0]), q, qd)
         tau = self.torque.ahead(times, q, qd)
-        n = len(tau)
-        kernel = self.switched or self.plain
-        (qs, qds), n = kernel.ahead(n, (q, qd), **self.given(tau=tau, dt=np.diff(times[: n + 1])[:, None]))
+        kernel, inputs = self.switched or self.plain, self.given(tau=tau, dt=np.diff(times[: len(tau) + 1])[:, None])
+        (qs, qds), n = kernel.ahead(len(tau), (q, qd), **inputs)
         sure = within_speed(qs[:n], qds[:n])
         if self.switching:
             sure &= ~self.switching.struck(qs[:n], qds[:n])
-        if self.switching and self.switched is None:
-            starts = (np.concatenate([x[None], xs[: n - 1]])[:n] for x, xs in ((q, qs), (qd, qds)))
-            sure &= ~self.switching.is_stopped(*starts)
+            if self.switched is None:
+                starts = (np.concatenate([x[None], xs[: n - 1]])[:n] for x, xs in ((q, qs), (qd, qds)))
+                sure &= ~self.switching.is_stopped(*starts)
         n = n if sure.all() else int(sure.argmin())
         return qs[:n], qds[:n]
 
@@ -103,7 +102,7 @@ class FixedStep:
         return inputs | self.dynamics.numbers
 
     def compiled_modes(self) -> Repeated:
-        """A step with what sticks and slides decided within."""
+        """Return the compiled step that itself decides what sticks and what slides."""
         evaluate, runtime = self.robot._evaluate, "parameters" in self.dynamics.numbers
         trace = lambda: switched_step(self.robot.model, self.switching, runtime=runtime)  # noqa: E731
         stops = tuple(self.switching.stop_q.tolist())
@@ -111,7 +110,7 @@ class FixedStep:
         return Repeated(evaluate, "switched_step", make, self.dynamics.options)
 
     def in_modes(self, t: float, q: np.ndarray, qd: np.ndarray, h: float, tau: np.ndarray) -> tuple[np.ndarray, ...]:
-        """The state after a step in one mode, and (..., rows) what rests there."""
+        """Return the state after a step in one mode, and (..., rows) which rows are at rest there."""
         modes = self.switching.decide(t, q, qd, tau)
         q, qd = self.advance(t, q, qd, h, modes)
         turned = modes.sliding * (qd @ self.switching.dry.shafts.T) < 0
@@ -120,14 +119,14 @@ class FixedStep:
         return q, qd, resting
 
     def advance(self, t: float, q: np.ndarray, qd: np.ndarray, h: float, modes: Modes | None) -> State:
-        """One step in one mode."""
+        """Take one step in one mode."""
         if not self.is_compiled:
             return self.stages(t, q, qd, h, modes)
         inputs = self.given(q=q, qd=qd, tau=self.torque(t, q, qd), dt=h)
         if modes is not None and self.switching.dry:
             return self.held_step(inputs, modes)
         q_end, qd_end = self.plain(**inputs)
-        if modes is not None and modes.held.any():  # only those: each motion of a batch is what it would be alone
+        if modes is not None and modes.held.any():  # only these motions: each one of a batch is as it would be alone
             some = np.nonzero(modes.held.any(-1)) if q.ndim > 1 else ()
             part = {name: np.broadcast_to(x, (*q.shape[:-1], x.shape[-1]))[some] for name, x in inputs.items() if name != "dt"}
             held = Modes(modes.sliding[some], modes.stopped[some])
@@ -135,7 +134,7 @@ class FixedStep:
         return q_end, qd_end
 
     def held_step(self, inputs: dict[str, Any], modes: Modes) -> State:
-        """A step with what is held at rest, and dry friction against what slides."""
+        """Take a step in which held columns stay at rest, and dry friction acts against the sliding ones."""
         sliding, moving = np.zeros(inputs["qd"].shape), np.ones(inputs["qd"].shape)
         for k, column in enumerate(self.switching.columns):
             moving[..., column] *= ~modes.held[..., k]
@@ -145,7 +144,7 @@ class FixedStep:
         return q, qd
 
     def stages(self, t: float, q: np.ndarray, qd: np.ndarray, h: float, modes: Modes | None) -> State:
-        """Advance stage by stage, with a law that is asked in each."""
+        """Take a step stage by stage, with the control law called in each."""
 
         def accelerate(t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
             tau = np.broadcast_to(self.torque(t, q, qd), qd.shape)
@@ -156,7 +155,7 @@ class FixedStep:
         return self.rule(self.robot, accelerate, t, q, qd, h)
 
     def careful(self, inputs: Inputs) -> State:
-        """Advance under constraints that have to be looked at in every stage."""
+        """Take a step under constraints whose rank must be examined in every stage."""
         assert self.dynamics.constraints is not None
         constraints, tau = self.dynamics.constraints.careful(inputs), inputs["tau"]
 
@@ -168,13 +167,14 @@ class FixedStep:
 
 
 def kutta(robot: Robot, accelerate: Callable[..., np.ndarray], t: float, q: np.ndarray, qd: np.ndarray, h: Any) -> State:
-    """Four stages of `accelerate(t, q, qd)`; h is one step, or (..., 1) of them."""
+    """Take a Runge-Kutta step of order four with `accelerate(t, q, qd)`; h is one step, or (..., 1) of them."""
     rate, unit = partial(configuration.rate, robot.model.mechanism), partial(configuration.normalized, robot.model.mechanism)
     return four_stages(lambda t, q, qd: (rate(q, qd), accelerate(t, q, qd)), unit, t, q, qd, h)
 
 
 def four_stages(slope: Callable[..., State], unit: Callable, t: float, q: np.ndarray, qd: np.ndarray, h: Any) -> State:
-    """Runge and Kutta's step along `slope(t, q, qd)`, the rates of q and of qd; `unit` makes quaternions unit."""
+    """Take a Runge-Kutta step of order four along `slope(t, q, qd)`, the rates of q and qd; `unit` scales quaternions to length
+    1."""
     a1, b1 = slope(t, q, qd)
     a2, b2 = slope(t + h / 2, unit(q + a1 * (h / 2)), qd + b1 * (h / 2))
     a3, b3 = slope(t + h / 2, unit(q + a2 * (h / 2)), qd + b2 * (h / 2))
@@ -183,7 +183,7 @@ def four_stages(slope: Callable[..., State], unit: Callable, t: float, q: np.nda
 
 
 def euler(robot: Robot, accelerate: Callable[..., np.ndarray], t: float, q: np.ndarray, qd: np.ndarray, h: Any) -> State:
-    """Along the slopes at the beginning, `q + h qd` and `qd + h qdd`: of order one, and the energy of what swings grows."""
+    """Take a step along the slopes at its beginning, `q + h qd` and `qd + h qdd`: of order one; energy of oscillations grows."""
     mechanism = robot.model.mechanism
     q_end = configuration.normalized(mechanism, q + h * configuration.rate(mechanism, q, qd))
     return q_end, qd + h * accelerate(t, q, qd)
@@ -193,17 +193,17 @@ RULES = {"rk4": kutta, "euler": euler}
 
 
 def compiled_step(robot: Robot, dynamics: Dynamics, quantity: str, careful: Careful | None = None, **fixed: str) -> Repeated:
-    """A step of the robot without constraints; `careful` takes it where the kernel says it cannot."""
+    """Return a compiled step of the robot without constraints; `careful` takes the steps that the kernel reports as doubtful."""
     runtime = "parameters" in dynamics.numbers
     make = lambda: robot._evaluate.kernels.kernel(quantity, np.dtype(float), fixed, runtime=runtime)  # noqa: E731
     return Repeated(robot._evaluate, quantity, make, dynamics.options, careful)
 
 
 class Guarded:
-    """Steps that never return what is not a number.
+    """Steps that never return NaN or infinity.
 
     Attributes:
-        count: of the steps so far.
+        count: number of steps so far.
 
     Raises:
         IntegrationError: the motion diverges, or cannot go on.
@@ -226,10 +226,10 @@ class Guarded:
         return end
 
     def ahead(self, several: Ahead) -> Ahead:
-        """Steps ahead, which are counted."""
+        """Return `several`, with its steps counted."""
 
         def advance(times: np.ndarray, q: np.ndarray, qd: np.ndarray) -> State:
-            with np.errstate(all="ignore"):  # what comes after the first doubtful step means nothing
+            with np.errstate(all="ignore"):  # states after the first doubtful step are not used
                 found = several(times, q, qd)
             self.count += len(found[0])
             return found
@@ -241,7 +241,7 @@ FIX = "take a smaller step or an implicit method, or look at the forces"
 
 
 def stopped(robot: Robot, step: int, t: float, qd: np.ndarray, what: str = "diverges", why: str = FIX) -> IntegrationError:
-    """A motion that ended too early, and its fastest joint."""
+    """Return the error for a motion that ended too early; it names the fastest joint."""
     speed = np.where(np.isfinite(qd), abs(qd), np.inf)
     *state, column = (int(i) for i in np.unravel_index(speed.argmax(), speed.shape))
     joint = next(c.name for c in robot.model.mechanism.coordinates if column in c.v)

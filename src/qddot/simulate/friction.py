@@ -1,4 +1,4 @@
-"""Dry friction apart from everything else: which shafts have it, and how much it can hold or take."""
+"""Dry friction, separated from all other forces: the shafts that have it, and its largest force."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ class DryFriction:
 
     Attributes:
         shafts: (shafts, nv): the speeds of the shafts are `shafts @ qd`.
-        coulomb, rise: (shafts, 2): positive and negative direction, N m; what static friction is more than `coulomb`.
-        steepness, load: (shafts,), as of `ShaftFriction`.
-        bodies: (shafts), the body to which each belongs. Where such numbers are variables of the robot, these are as described.
+        coulomb: (shafts, 2): for positive and negative direction, N m.
+        rise: (shafts, 2): by how much static friction exceeds `coulomb`, N m.
+        steepness, load: (shafts,), as in `ShaftFriction`.
+        bodies: (shafts), the index of each one's body. If such numbers are variables of the robot, these are their defaults.
     """
 
     def __init__(self, robot: Robot) -> None:
@@ -48,12 +49,12 @@ class DryFriction:
         return bool(len(self.shafts))
 
     def level(self, speed: np.ndarray, load: np.ndarray, resting: np.ndarray) -> np.ndarray:
-        """(2, ..., shafts): the most that friction can take against positive and against negative motion, N m.
+        """Return the largest friction (2, ..., shafts) against positive and against negative motion, N m.
 
         Args:
             speed: of the shafts.
             load: joint forces (..., nv) without friction.
-            resting: shafts that stand still: static friction holds them.
+            resting: True for shafts that stand still, held by static friction.
         """
         share = abs(load @ self.shafts.T) * self.load
         falling = np.where(resting, 1.0, np.where(self.steepness > 0, stribeck_part(speed * self.steepness), 0.0))
@@ -61,7 +62,7 @@ class DryFriction:
 
 
 def without_dry_friction(robot: Robot) -> Robot:
-    """The robot without friction that sticks."""
+    """Return the robot without friction that sticks."""
     model = robot.model
     joints = [replace(joint, drive=joint.drive and unstuck(joint.drive)) for joint in model.joints]
     motors = [replace(x, drives=tuple(drive and unstuck(drive) for drive in x.drives)) for x in model.transmissions]

@@ -1,12 +1,12 @@
-"""The implicit equations of a variational step, solved with care: under constraints, and where simple iteration is not enough.
+"""Newton's method for the implicit equations of a variational step: under constraints, or if fixed-point iteration does not
+converge.
 
-Unknown are the mean velocity v, with the midpoint `m = q + h/2 v`, and the impulses lam of the constraints,
+The unknowns are the mean velocity v, with the midpoint `m = q + h/2 v`, and the impulses lam of the constraints,
 
-    M(m) v - h/2 (dL/dq(m, v) + tau) - p + A(q)^T lam = 0,        phi(q + h v) / h = 0,
+    M(m) v - h/2 (dL/dq(m, v) + tau) - p + A(q)^T lam = 0,        phi(q + h v) / h = 0.
 
-of which Newton's method finds the solution that goes over into `v = M^-1 p` for short steps: its corrections must shrink from the
-first on, or the step is parted. Then `p1 = M(m) v + h/2 (dL/dq + tau)`,
-less what would leave the constraints (Leyendecker, Marsden and Ortiz 2008).
+Wanted is the solution that becomes `v = M^-1 p` for short steps: the corrections must shrink from the first one on, else the step
+is divided. Then `p1 = M(m) v + h/2 (dL/dq + tau)`, projected onto the constraints (Leyendecker, Marsden and Ortiz 2008).
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from qddot.constraints.constrained import ConstrainedRobot
 ROUNDS = 30
 
 PARTS = 12
-"""A step is parted into two, and these again, so many times at most."""
+"""A step is halved, and its halves again, at most this many times."""
 
 ENOUGH, ROUNDING = 1e-14, 1e-9
-"""Of v: a correction below the first is nothing; one below the second that does not shrink any more is rounding."""
+"""Relative to v: a correction below the first has converged; one below the second that no longer shrinks is rounding."""
 
 RANK = 1e-12
-"""A singular value below this part of the largest is that of rows which follow from others."""
+"""A singular value below this fraction of the largest belongs to dependent rows."""
 
 NUMBERS = ("parameters", "variables")
-"""Inputs that say which robot it is."""
+"""Inputs with the numbers of the robot."""
 
 Solution = tuple[np.ndarray, np.ndarray, np.ndarray]
 """q1, p1 and qd1 after a step."""
@@ -50,8 +50,8 @@ class ImplicitStep:
         self.evaluate, self.constraints = evaluate, constraints
 
     def __call__(self, inputs: Inputs, parts: int = PARTS) -> Solution:
-        """q1, p1 and qd1 from q, p, tau, dt and perhaps parameters and variables, each with the same leading dimensions.
-        Raises FloatingPointError: there is no solution, however short the parts of the step."""
+        """Return q1, p1 and qd1 from q, p, tau, dt and perhaps parameters and variables, all with the same leading dimensions.
+        Raises FloatingPointError: no solution is found, however short the parts of the step."""
         batch = inputs["q"].shape[:-1]
         flat = {name: x.reshape(-1, x.shape[-1]) for name, x in inputs.items()}
         with np.errstate(all="ignore"):
@@ -68,7 +68,7 @@ class ImplicitStep:
         return q1, p1, qd1
 
     def newton(self, inputs: Inputs) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """q1, p1 and qd1 (states, n), and which of them are the solutions that short steps have."""
+        """Return q1, p1 and qd1 (states, n), and which of them are the solutions that short steps have."""
         q, p, h = (inputs[name] for name in ("q", "p", "dt"))
         n, M, A = q.shape[-1], self.mass_matrix(inputs, q), self.rows(q)[1]
         x, p1 = np.concatenate([solve(M, p), np.zeros(A.shape[:-1])], axis=-1), p
@@ -76,7 +76,7 @@ class ImplicitStep:
         inverse, last = None, np.inf
         for _ in range(ROUNDS):
             left, slope, end = self.equations(inputs, x, A)
-            repeated = np.zeros(x.shape) if inverse is None else times(inverse, left)  # what the last slope would correct
+            repeated = np.zeros(x.shape) if inverse is None else times(inverse, left)  # the correction by the previous slope
             inverse = pseudo_inverse(slope)
             step = -times(inverse, left)
             part = (np.abs(step[:, :n]) / (1 + np.abs(x[:, :n]))).max(-1)
@@ -90,7 +90,7 @@ class ImplicitStep:
         return *self.end(inputs, q + h * x[:, :n], p1), done
 
     def equations(self, inputs: Inputs, x: np.ndarray, A: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Residuals of the equations (states, n + k), their slopes (states, n + k, n + k), and p1 (states, n)."""
+        """Return the residuals of the equations (states, n + k), their slopes (states, n + k, n + k), and p1 (states, n)."""
         q, h, n = inputs["q"], inputs["dt"], inputs["q"].shape[-1]
         v, lam = x[:, :n], x[:, n:]
         each = {name: inputs[name][:, None] for name in ("q", "dt", *NUMBERS) if name in inputs}
@@ -104,7 +104,7 @@ class ImplicitStep:
         return left, slope, P[:, 0] + force
 
     def end(self, inputs: Inputs, q: np.ndarray, p: np.ndarray) -> Solution:
-        """The state after the step, with momenta that keep the constraints."""
+        """Return the state after the step, with momenta that satisfy the constraints."""
         M = self.mass_matrix(inputs, q)
         if self.constraints is not None:
             held = ConstrainedRobot(self.evaluate, self.constraints.constraints, inputs.get("parameters"))
@@ -112,7 +112,7 @@ class ImplicitStep:
         return q, p, solve(M, p)
 
     def rows(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """h_c (states, k) and A (states, k, n)."""
+        """Return the residuals of the constraints (states, k) and their Jacobian A (states, k, n)."""
         if self.constraints is None:
             return np.zeros((len(q), 0)), np.zeros((len(q), 0, q.shape[-1]))
         gap, A = self.constraints.values(("phi", "A"), q)
@@ -126,7 +126,7 @@ class ImplicitStep:
 
 
 def pseudo_inverse(slope: np.ndarray) -> np.ndarray:
-    """Pseudo-inverse of slopes whose rows may have any units."""
+    """Return the pseudo-inverse of slopes whose rows may have any units."""
     finite = np.isfinite(slope).all((-2, -1), keepdims=True)
     slope = np.where(finite, slope, np.eye(slope.shape[-1]))
     size = np.abs(slope).max(-1, keepdims=True)
@@ -135,5 +135,5 @@ def pseudo_inverse(slope: np.ndarray) -> np.ndarray:
 
 
 def twice_the_energy(M: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """v^T M v (states,)."""
+    """Return v^T M v (states,)."""
     return (v * times(M, v)).sum(-1)

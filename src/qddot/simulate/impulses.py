@@ -1,8 +1,8 @@
-"""Forces within bounds: dry friction that brings a shaft to rest, stops that a joint runs into.
+"""Bounded forces: dry friction that brings a shaft to rest, and stops that a joint runs into.
 
-What they do, `v = v* + W p`, must agree with them: a shaft whose friction is not used up stands still; one that moves has all of it
-against it; a stop pushes only, and only where the joint does not leave. This is a convex problem (that of Jean and Moreau), for
-impulses and velocities as well as for forces and accelerations.
+Forces p and velocities `v = v* + W p` must be consistent: a shaft stands still if its friction is below the limit; if it moves, the
+full friction acts against it; a stop only pushes, and only if the joint does not leave it. This is a convex problem (of Jean and
+Moreau), for impulses and velocities as well as for forces and accelerations.
 """
 
 from __future__ import annotations
@@ -12,18 +12,19 @@ import numpy as np
 from qddot.batched import solve, times
 
 ROUNDS, SWEEPS = 20, 200
-ENOUGH = 1e-12  # of the largest
+ENOUGH = 1e-12  # change at which sweeps end, relative to the largest impulse
 
 
 def solve_bounded(W: np.ndarray, v: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
-    """p (..., rows) within [lower, upper], with `v + W p` zero where p is inside, and against p where it is at a bound.
+    """Return p (..., rows) within [lower, upper], with `v + W p` zero where p is inside, and directed against p at a bound.
 
-    Which are inside is guessed and corrected (the primal-dual active set); where that does not end, projected Gauss-Seidel does.
+    The set of rows that are inside is guessed and corrected (primal-dual active set); if that does not end, projected Gauss-Seidel
+    sweeps solve the problem.
 
     Args:
         W: (..., rows, rows), `N M^-1 N^T`.
         v: (..., rows) without p.
-        lower, upper: (..., rows); both zero where nothing acts.
+        lower, upper: (..., rows); both zero where no force acts.
     """
     W, v, lower, upper = np.broadcast_arrays(W, v[..., None], lower[..., None], upper[..., None])
     v, lower, upper = (x[..., 0] for x in (v, lower, upper))
@@ -42,14 +43,14 @@ def solve_bounded(W: np.ndarray, v: np.ndarray, lower: np.ndarray, upper: np.nda
 
 
 def masked_solve(W: np.ndarray, chosen: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """x with `(W x)[chosen] = right[chosen]`, and zero elsewhere."""
+    """Return x with `(W x)[chosen] = right[chosen]`, and zero elsewhere."""
     both = chosen[..., :, None] & chosen[..., None, :]
     part = np.where(both, W, np.eye(W.shape[-1]))
     return solve(part, np.where(chosen, right, 0.0))
 
 
 def sweep(W: np.ndarray, v: np.ndarray, lower: np.ndarray, upper: np.ndarray, p: np.ndarray) -> np.ndarray:
-    """Row by row, over the whole batch at once, until nothing changes."""
+    """Solve the problem of `solve_bounded` row by row, for the whole batch at once, until p no longer changes."""
     p = np.clip(p, lower, upper)
     for _ in range(SWEEPS):
         change = 0.0

@@ -1,8 +1,8 @@
 """Stick, slip and stops: in each mode the motion is smooth, and a balance of forces decides which mode comes next.
 
-A shaft with dry friction slides in a known direction or is stuck; a joint is free or rests against a stop. What is stuck or stopped
-does not accelerate; the forces that hold it are watched: friction lets go where it would have to exceed its static level, a stop
-where it would have to pull.
+A shaft with dry friction slides in a known direction or is stuck; a joint is free or rests against a stop. Stuck shafts and stopped
+joints do not accelerate, and the forces that hold them are watched: friction lets go when it would have to exceed its static level,
+a stop when it would have to pull.
 """
 
 from __future__ import annotations
@@ -21,43 +21,42 @@ if TYPE_CHECKING:
     from qddot.robot import Robot
 
 SOFT = 1e-11
-"""Of the mobility: added where several forces may hold the same, such as friction and a stop, so that they share the load."""
-
+"""Added to the mobility, relative to it, if several forces may hold the same row, such as friction and a stop: they share the
+load."""
 
 REST = 1e-12
-"""Of the speeds of its joints: a shaft that several joints turn stands still if it turns by less."""
-
+"""A shaft that several joints turn stands still if it is slower than this, relative to the speeds of its joints."""
 
 STILL = 1e-8
-"""rad/s or m/s: what is slower stands still. Loops are closed to 1e-12 only, and rounding must not say which way friction acts."""
-
+"""rad/s or m/s: a slower row stands still. Loops are closed to 1e-12 only, and rounding must not decide the sign of friction."""
 
 TOUCH = 1e-9
-"""rad or m: a joint this close to a stop is there."""
+"""rad or m: a joint this close to a stop touches it."""
 
 
 class Modes(NamedTuple):
-    """sliding: (..., shafts) 1, -1, or 0 while stuck; stopped: (..., stops) 1 at the upper limit, -1 at the lower, 0 if free."""
+    """The mode: sliding (..., shafts) is 1, -1, or 0 if stuck; stopped (..., stops) is 1 at the upper limit, -1 at the lower, or
+    0."""
 
     sliding: np.ndarray
     stopped: np.ndarray
 
     @property
     def held(self) -> np.ndarray:
-        """(..., shafts + stops): what does not move."""
+        """(..., shafts + stops): True for the rows that do not move."""
         return np.concatenate([self.sliding == 0, self.stopped != 0], axis=-1)
 
 
 class Switching:
-    """The accelerations in each mode, and what leads from one to the next; for one state or a batch.
+    """The accelerations in each mode, and the changes of mode, for one state or a batch.
 
     Attributes:
         rows: (shafts + stops, nv): the speeds of shafts and of joints with stops are `rows @ qd`.
-        columns: of each row the only column that is not zero, or -1 where several joints turn a shaft.
-        shared: (shafts, stops), true where the stop of a joint also holds the shaft: together they hold it as one.
+        columns: the only nonzero column of each row, or -1 if several joints turn the shaft.
+        shared: (shafts, stops), True if the joint's stop also holds the shaft.
         names: of their joints.
         lower, upper: limits (stops,) of the coordinates `stop_q`.
-        impacts: on stops: where the step began -> when it ended, and the energy (...) that was taken, J.
+        impacts: impacts on stops: time at which the step began -> time at which it ended, and the energy (...) taken, J.
     """
 
     def __init__(self, robot: Robot, dynamics: Dynamics, dry: DryFriction, stops: bool) -> None:
@@ -87,13 +86,13 @@ class Switching:
         return found
 
     def some(self, rows: Any) -> tuple | None:
-        """Which motions of a batch are concerned, where they are not all: the others need no linear algebra."""
+        """Return the indices of the motions in a batch that are concerned, None for all: the others need no linear algebra."""
         return None if not rows.ndim or rows.all() or self.dynamics.forces else np.nonzero(rows)
 
     # in a mode ------------------------------------------------------------------------------------------------------------
 
     def accelerate(self, t: float, q: np.ndarray, qd: np.ndarray, tau: np.ndarray, modes: Modes) -> tuple[np.ndarray, np.ndarray]:
-        """qdd (..., nv), and the forces (..., rows) that hold what is held."""
+        """Return qdd (..., nv), and the forces (..., rows) on the held rows."""
         free = self.dynamics.accelerate(t, q, qd, self.delivered(qd, tau, modes.sliding))
         held = modes.held
         if not held.any():
@@ -103,12 +102,12 @@ class Switching:
         return self.with_held_at_rest(free + times(Y, force), held), force
 
     def speeds(self, qd: np.ndarray) -> np.ndarray:
-        """(..., rows), exactly zero at rest."""
+        """Return the speeds (..., rows) of the rows, exactly zero at rest."""
         speed = qd @ self.rows.T
         return np.where(abs(speed) <= STILL + REST * (abs(qd) @ abs(self.rows.T)), 0.0, speed)
 
     def delivered(self, qd: np.ndarray, tau: np.ndarray, sliding: np.ndarray) -> np.ndarray:
-        """Joint forces less dry friction of the sliding shafts."""
+        """Return the joint forces less dry friction of the sliding shafts."""
         if not self.dry:
             return tau
         level = self.dry.level(qd @ self.dry.shafts.T, np.zeros(qd.shape[-1]), np.zeros(self.shafts, bool))
@@ -116,11 +115,11 @@ class Switching:
         if not self.dry.load.any():
             return rest
         viscous = self.dynamics.evaluate("friction_torque", qd=qd)
-        part = (self.dry.load * sliding) @ self.dry.shafts  # such a shaft is one joint
+        part = (self.dry.load * sliding) @ self.dry.shafts  # only shafts of one joint have friction by the load
         return (rest - viscous) / (1 + part * np.sign(rest - viscous)) + viscous
 
     def compliance(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Change of qdd by unit forces on the rows (..., nv, rows), and of the rows' own accelerations (..., rows, rows)."""
+        """Return the change of qdd by unit forces on the rows (..., nv, rows), and of the rows' accelerations (..., rows, rows)."""
         Y = self.dynamics.mobility(q) @ self.rows.T
         W = self.rows @ Y
         if self.is_redundant:
@@ -128,7 +127,7 @@ class Switching:
         return Y, W
 
     def with_held_at_rest(self, v: np.ndarray, held: np.ndarray) -> np.ndarray:
-        """Velocities or accelerations, exactly zero where a joint is held: rounding must not set it in motion."""
+        """Return velocities or accelerations with exact zeros where a joint is held: rounding must not set it in motion."""
         v = v.copy()
         for k, column in enumerate(self.columns):
             if column >= 0:
@@ -141,7 +140,7 @@ class Switching:
         """Decide which shafts and stops rest and which move from here on, by a balance of forces and accelerations."""
         speed = self.speeds(qd)
         sliding, moving = np.sign(speed[..., : self.shafts]), speed[..., self.shafts :]
-        stopped = np.where(moving == 0, self.at_stops(q), 0.0)  # the others leave: `impact` has seen to it
+        stopped = np.where(moving == 0, self.at_stops(q), 0.0)  # moving joints leave their stops, after `impact`
         modes = Modes(sliding, stopped)
         held = modes.held.any(-1)
         if not held.any():
@@ -156,7 +155,7 @@ class Switching:
             level = self.static_level(tau + masked_solve(W, modes.held, -a) @ self.rows)
         force, lower, upper = self.balance(W, a, level, modes)
         slips = (sliding == 0) & ((force <= lower) | (force >= upper))[..., : self.shafts]
-        if slips.any() and self.dry.rise.any():  # what slips is held by less
+        if slips.any() and self.dry.rise.any():  # kinetic friction, which acts on slipping shafts, is smaller
             level = np.where(slips, self.dry.level(speed[..., : self.shafts], np.zeros(qd.shape), ~slips), level)
             force, lower, upper = self.balance(W, a, level, modes)
         after = a + times(W, force)
@@ -167,31 +166,31 @@ class Switching:
         return Modes(np.where(sliding == 0, start, sliding), stopped)
 
     def balance(self, W: np.ndarray, a: np.ndarray, level: np.ndarray, modes: Modes) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The forces of resting shafts and stops, and their bounds."""
+        """Return the forces of resting shafts and stops, and their bounds."""
         resting = modes.sliding == 0
         lower = np.concatenate([np.where(resting, -level[0], 0.0), np.where(modes.stopped > 0, -np.inf, 0.0)], axis=-1)
         upper = np.concatenate([np.where(resting, level[1], 0.0), np.where(modes.stopped < 0, np.inf, 0.0)], axis=-1)
         return solve_bounded(W, a, lower, upper), lower, upper
 
     def static_level(self, load: np.ndarray) -> np.ndarray:
-        """(2, ..., shafts): what dry friction can hold; the load (..., nv) is what joint forces and friction hold together."""
+        """Return the load (2, ..., shafts) that dry friction can hold; `load` (..., nv) is held by joint forces and friction."""
         return self.dry.level(np.zeros(self.shafts), load, np.ones(self.shafts, bool))
 
     def at_stops(self, q: np.ndarray) -> np.ndarray:
-        """(..., stops) -1 at or below the lower limit, 1 at or above the upper."""
+        """Return (..., stops) -1 at or below the lower limit, 1 at or above the upper, else 0."""
         x = q[..., self.stop_q]
         return np.where(x <= self.lower + TOUCH, -1.0, np.where(x >= self.upper - TOUCH, 1.0, 0.0))
 
     def struck(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-        """(...) where a joint at or beyond its limit moves further."""
+        """Return (...) True if some joint at or beyond its limit moves further out."""
         return np.asarray((self.at_stops(q) * (qd @ self.rows[self.shafts :].T) > 0).any(-1))
 
     def is_stopped(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-        """(...) where a joint at or beyond its limit stands still."""
+        """Return (...) True if some joint at or beyond its limit stands still."""
         return np.asarray(((self.speeds(qd)[..., self.shafts :] == 0) & (self.at_stops(q) != 0)).any(-1))
 
     def impact(self, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Joints beyond a limit are set onto it; what drives them further is taken by an inelastic impact."""
+        """Move joints beyond a limit onto it; an inelastic impact takes their outward velocity."""
         struck = self.struck(q, qd)
         if not struck.any():
             return q, qd
@@ -212,8 +211,8 @@ class Switching:
     def metered_impact(
         self, start: float, end: float, q: np.ndarray, qd: np.ndarray, tau: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """`impact` at the end of a step, with the energy that it takes written down, less what the joint forces tau did beyond the
-        stop; of steps from the same start the first counts, since others only look for an event within it."""
+        """Apply `impact` at the end of a step, and record the energy that it takes, less the work of the joint forces tau beyond
+        the stop. Of several steps from the same start only the first counts: the others search for an event within it."""
         after = self.impact(q, qd)
         if after[1] is not qd and start not in self.impacts:
             beyond = self.dynamics.robot.difference(after[0], q)
@@ -225,13 +224,13 @@ class Switching:
         return evaluate("kinetic_energy", q=q, qd=qd) + evaluate("potential_energy", q=q)
 
     def hold(self, q: np.ndarray, qd: np.ndarray, held: np.ndarray) -> np.ndarray:
-        """qd without what rounding and truncation added to the rows `held`, which are at rest."""
+        """Return qd with the rows `held` exactly at rest, without errors of rounding and truncation."""
         if (held[..., self.columns < 0]).any():
             return self.rest(q, qd, held)
         return self.with_held_at_rest(qd, held)
 
     def rest(self, q: np.ndarray, qd: np.ndarray, held: np.ndarray) -> np.ndarray:
-        """qd after impulses that bring the rows `held` to rest."""
+        """Return qd after impulses that bring the rows `held` to rest."""
         if (some := self.some(held.any(-1))) is not None:
             qd = qd.copy()
             qd[some] = self.at(some).rest(q[some], qd[some], held[some])
@@ -240,7 +239,7 @@ class Switching:
         return self.with_held_at_rest(qd + times(Y, masked_solve(W, held, -(qd @ self.rows.T))), held)
 
     def settled(self, t: float, q: np.ndarray, qd: np.ndarray, tau: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The accelerations as they are, and the joint forces (..., nv) of dry friction and stops behind them."""
+        """Return the actual accelerations, and the joint forces (..., nv) of dry friction and stops that belong to them."""
         modes = self.decide(t, q, qd, tau)
         qdd, force = self.accelerate(t, q, qd, tau, modes)
         return qdd, self.delivered(qd, tau, modes.sliding) - tau + force @ self.rows

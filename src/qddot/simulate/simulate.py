@@ -1,4 +1,4 @@
-"""From a state and a law for the joint forces to a trajectory."""
+"""`simulate`: from an initial state and a law for the joint forces to a trajectory."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 
 FIXED = (*RULES, "variational")
 ADAPTIVE = ("RK45", "DOP853", "Radau")
-CLOSE = 1e-6  # a first state this far off its constraints is put onto them
+CLOSE = 1e-6  # a first state that violates its constraints by no more than this is projected onto them
 MOST_STEPS = 1e8
-PARTED = 1e-9  # of a step or period: times this close are one
+PARTED = 1e-9  # times closer than this fraction of a step or period count as equal
 
 
 def simulate(
@@ -111,7 +111,7 @@ def simulate(
 
 
 def chosen_method(method: Any) -> str:
-    """Method by its name as it is spelt here, whatever the capitals."""
+    """Return the name of a method in its usual spelling; upper and lower case do not matter."""
     known = {name.lower(): name for name in (*FIXED, *ADAPTIVE)}
     if not isinstance(method, str) or method.lower() not in known:
         raise InputError(f"method={as_written(method)}: {near_matches(str(method)[:80], known.values())}")
@@ -119,7 +119,7 @@ def chosen_method(method: Any) -> str:
 
 
 def record(states: Iterator[Moment], most: int, robot: Robot, law: Torque, switching: Switching, found: list[Event]) -> Trajectory:
-    """The states, and the joint forces applied there, in arrays made beforehand."""
+    """Collect the states, and the joint forces applied there, in a trajectory."""
     n, t, q, qd, tau = 0, np.empty(0), np.empty(0), np.empty(0), np.empty(0)
     for n, (when, position, speed) in enumerate(states, 1):
         if n == 1 or not law.is_constant:
@@ -136,7 +136,7 @@ def record(states: Iterator[Moment], most: int, robot: Robot, law: Torque, switc
 
 
 def start(robot: Robot, q0: Any, qd0: Any, *numbers: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
-    """The first states, checked, with one leading shape, which is also that of the `numbers` of different robots."""
+    """Return the initial states, checked, with one leading shape, which includes the shapes `numbers` of parameters of robots."""
     q = robot._evaluate.configuration("q0", q0)
     qd = as_array("qd0", np.zeros(robot.nv) if qd0 is None else qd0, (robot.nv,))
     try:
@@ -150,7 +150,7 @@ def start(robot: Robot, q0: Any, qd0: Any, *numbers: tuple[int, ...]) -> tuple[n
 
 
 def check_first_state(dynamics: Dynamics, t: float, q: np.ndarray, qd: np.ndarray, tau: np.ndarray) -> None:
-    """A state without accelerations, or off its constraints, says so before anything moves."""
+    """Refuse an initial state that has no accelerations or violates its constraints."""
     if has_run_away(q, qd):
         raise InputError(f"qd0 is up to {np.abs(qd).max():.3g}: speeds stay below {FAST:g} rad/s or m/s")
     if dynamics.constraints is None:
@@ -160,7 +160,7 @@ def check_first_state(dynamics: Dynamics, t: float, q: np.ndarray, qd: np.ndarra
 
 
 def refuse_beyond_stops(switching: Switching, q: np.ndarray) -> None:
-    """A joint beyond its stop cannot be."""
+    """Refuse an initial state with a joint beyond its stop."""
     x = q[..., switching.stop_q]
     beyond = (x < switching.lower) | (x > switching.upper)
     if beyond.any():
@@ -174,7 +174,7 @@ def refuse_beyond_stops(switching: Switching, q: np.ndarray) -> None:
 
 
 def refuse_variables(robot: Robot, constraints: ConstrainedRobot | None) -> None:
-    """Refuse variables where a simulation looks at the robot's own numbers.
+    """Refuse variables for which a simulation would use the robot's own numbers.
 
     Raises:
         InputError: constraints, or dry friction that could vary.
@@ -194,7 +194,7 @@ def refuse_variables(robot: Robot, constraints: ConstrainedRobot | None) -> None
 
 
 def inertial_parameters(robot: Robot, given: Any) -> np.ndarray:
-    """(..., 10 bodies)."""
+    """Return inertial parameters (..., 10 bodies), checked."""
     inertial, all_of_them = 10 * len(robot.body_names), len(robot.parameter_names)
     if shape_of("parameters", given)[-1:] == (all_of_them,) and all_of_them > inertial:
         raise InputError(
@@ -205,7 +205,7 @@ def inertial_parameters(robot: Robot, given: Any) -> np.ndarray:
 
 
 def constrained(robot: Robot, constraints: Any) -> ConstrainedRobot | None:
-    """The constraints of a simulation; None without."""
+    """Return the constraints of a simulation, None if there are none."""
     if constraints is False or (constraints is None and not any(c.active for c in robot.model.constraints)):
         return None
     found = ConstrainedRobot(robot._evaluate, constraints)
@@ -213,7 +213,7 @@ def constrained(robot: Robot, constraints: Any) -> ConstrainedRobot | None:
 
 
 def sample_times(t: Any, step: float) -> np.ndarray:
-    """Equal steps up to a final time or over a span, or the times given."""
+    """Return the times of the samples: equal steps up to a final time or over a span, or the times given."""
     if t is None:
         raise InputError("how long? Give t, the final time in s: simulate(q0, t=5.0)")
     try:
@@ -235,7 +235,7 @@ def sample_times(t: Any, step: float) -> np.ndarray:
 
 
 def refuse_too_many(steps: float) -> int:
-    """The number of steps, at least one. Raises InputError: more than anybody can wait for."""
+    """Return the number of steps, at least one. Raises InputError: more than `MOST_STEPS`."""
     if steps > MOST_STEPS:
         raise InputError(f"{steps:.3g} steps are over the limit of {MOST_STEPS:.0e}: take longer ones, or simulate piece by piece")
     return max(int(steps), 1)
@@ -249,7 +249,7 @@ def refuse_too_large(robot: Robot, samples: int, batch: tuple[int, ...]) -> None
 
 
 def memory() -> int:
-    """Bytes that this computer has."""
+    """Return the size of this computer's memory in bytes."""
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, OSError, ValueError):  # not POSIX
@@ -257,7 +257,8 @@ def memory() -> int:
 
 
 def time_grid(times: np.ndarray, step: float, period: float | None) -> np.ndarray:
-    """The steps: the sample times, parted so that no step is longer than `step`, and where a controller is sampled."""
+    """Return the times between which steps are taken: those of samples, subdivided so that no step is longer than `step`, and those
+    at which a controller is sampled."""
     wanted = np.ceil(np.diff(times) / step * (1 - PARTED))
     refuse_too_many(wanted.sum() + (0 if period is None else (times[-1] - times[0]) / period))
     parts = np.maximum(wanted.astype(int), 1)
@@ -265,12 +266,12 @@ def time_grid(times: np.ndarray, step: float, period: float | None) -> np.ndarra
     grid = np.append(np.repeat(times[:-1], parts) + within * np.repeat(np.diff(times) / parts, parts), times[-1])
     if period is None:
         return grid
-    asked = np.arange(np.floor(times[0] / period) + 1, np.ceil(times[-1] / period)) * period
-    nearest = np.abs(grid[np.clip(np.searchsorted(grid, asked), 1, len(grid) - 1)[:, None] + [-1, 0]] - asked[:, None]).min(-1)
-    return np.sort(np.concatenate([grid, asked[nearest > PARTED * period]]))
+    sampled = np.arange(np.floor(times[0] / period) + 1, np.ceil(times[-1] / period)) * period
+    nearest = np.abs(grid[np.clip(np.searchsorted(grid, sampled), 1, len(grid) - 1)[:, None] + [-1, 0]] - sampled[:, None]).min(-1)
+    return np.sort(np.concatenate([grid, sampled[nearest > PARTED * period]]))
 
 
 def kept(times: np.ndarray, every: int) -> np.ndarray:
-    """Each `every`-th time, and the last."""
+    """Return each `every`-th time, and the last."""
     chosen = times[::every]
     return chosen if chosen[-1] == times[-1] else np.append(chosen, times[-1])

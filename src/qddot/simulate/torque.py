@@ -1,4 +1,4 @@
-"""Torques that drive a simulation: none, constant forces, a table over time, a function of the state, a controller."""
+"""Joint forces that drive a simulation: none, constant ones, a table over time, a function of the state, a controller."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 Law = Callable[[float, np.ndarray, np.ndarray], np.ndarray]
 """(t, q, qd) -> tau (..., nv)."""
 
-ROUNDING = 1e-9  # of a period: a time this close to a sample is the sample
+ROUNDING = 1e-9  # fraction of a period within which a time counts as that of a sample
 
 
 class Torque:
-    """Joint forces as a law, held within what the drives can give.
+    """Joint forces as a law, kept within the limits of the drives.
 
     Attributes:
-        law: the joint forces of a time and state, before saturation.
-        period: of a controller that is sampled (it says so by an attribute of this name), s; otherwise None.
-        is_held: within a step they do not depend on time or state.
-        is_constant: they never do.
+        law: joint forces as a function of time and state, before saturation.
+        period: of a sampled controller (one with an attribute of this name), s; otherwise None.
+        is_held: True if within a step they do not depend on time or state.
+        is_constant: True if they never do.
     """
 
     def __init__(self, robot: Robot, given: Any, times: np.ndarray, batch: tuple[int, ...], saturate: bool) -> None:
@@ -36,22 +36,22 @@ class Torque:
         if self.period is not None:
             self.law = Sampled(self.law, self.period)
         self.limits = TorqueLimits(robot) if saturate else None
-        if hasattr(given, "samples"):  # a law of several parts, one of which is sampled by itself
+        if hasattr(given, "samples"):  # a law that samples some of its parts itself
             self.period = given.samples
         self.is_held = isinstance(self.law, (Constant, Table, Sampled))
         self.is_constant = isinstance(self.law, Constant) and (self.limits is None or not self.limits.active)
 
     def begin(self, t: float, q: np.ndarray, qd: np.ndarray) -> None:
-        """Called where a step begins, in the order of time."""
+        """Announce the beginning of a step; steps come in the order of time."""
         if hasattr(self.law, "begin"):
             self.law.begin(t, q, qd)  # type: ignore[attr-defined]
 
     def next_jump(self, t: float) -> float:
-        """When the joint forces jump next, s."""
+        """Return the time of the next jump of the joint forces, s."""
         return self.law.next_jump(t) if hasattr(self.law, "next_jump") else np.inf  # type: ignore[attr-defined]
 
     def jumps(self, start: float, end: float) -> np.ndarray | None:
-        """Times between which the joint forces are held; None where they follow time or state."""
+        """Return the times between which the joint forces are constant; None if they follow time or state continuously."""
         if isinstance(self.law, Sampled):
             first, last = self.law.sample_at(start) + 1, math.ceil(end / self.law.period)
             return np.arange(first, last) * self.law.period
@@ -60,9 +60,10 @@ class Torque:
         return self.times[(self.times > start) & (self.times < end)] if isinstance(self.law, Table) else None
 
     def ahead(self, times: np.ndarray, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-        """Joint forces (n, nv) that are held in the first n of the steps between these times, as far as they are known already."""
+        """Return the joint forces (n, nv) in the first n of the steps between these times, for the steps in which they are
+        known."""
         tau, n = self(times[0], q, qd), len(times) - 1
-        if self.limits is not None and self.limits.columns:  # which depend on the speed
+        if self.limits is not None and self.limits.columns:  # these depend on the speed
             n = 1
         elif isinstance(self.law, Sampled):
             n = int((self.law.samples_at(times[:-1]) == self.law.sample_at(times[0])).sum())
@@ -80,6 +81,8 @@ class Torque:
 
 
 class Constant:
+    """Joint forces that never change."""
+
     def __init__(self, tau: np.ndarray) -> None:
         self.tau = tau
 
@@ -88,7 +91,7 @@ class Constant:
 
 
 class Table:
-    """One row for each time, held until the next."""
+    """Joint forces as one row for each time, held until the next time."""
 
     def __init__(self, times: np.ndarray, rows: np.ndarray) -> None:
         self.times, self.rows, self.tau = times, rows, rows[0]
@@ -97,7 +100,7 @@ class Table:
         self.tau = self.at(t)
 
     def at(self, t: Any) -> np.ndarray:
-        """The row of a time, or of each of several."""
+        """Return the row of a time, or of each of several."""
         return self.rows[np.maximum(np.searchsorted(self.times, t, side="right") - 1, 0)]
 
     def next_jump(self, t: float) -> float:
@@ -109,7 +112,7 @@ class Table:
 
 
 class Sampled:
-    """A law that is asked once every period, and held in between."""
+    """A law that is called once every period, and whose result is held in between."""
 
     def __init__(self, law: Law, period: float) -> None:
         if not isinstance(period, (int, float, np.number)) or not 0 < period < np.inf:
@@ -126,7 +129,7 @@ class Sampled:
         return (self.sample_at(t) + 1) * self.period
 
     def begin(self, t: float, q: np.ndarray, qd: np.ndarray) -> None:
-        """A step begins: ask the law if its time has come."""
+        """Begin a step, and call the law if a new period has begun."""
         if self.sample_at(t) != self.sample:
             self.sample, self.tau = self.sample_at(t), as_real(self.law(t, read_only(q), read_only(qd)), f"torque at t = {t:g} s")
 
@@ -135,8 +138,8 @@ class Sampled:
 
 
 def as_real(value: Any, what: str) -> np.ndarray:
-    """Array of the real numbers that a caller gave. Raises InputError: text, complex numbers, rows of different lengths and the
-    like."""
+    """Return the array of the real numbers that a caller gave. Raises InputError: text, complex numbers, rows of different lengths
+    and the like."""
     try:
         array = np.asarray(value)
     except (ValueError, TypeError, RuntimeError) as error:
@@ -149,14 +152,15 @@ def as_real(value: Any, what: str) -> np.ndarray:
 
 
 def read_only(x: np.ndarray) -> np.ndarray:
-    """Read-only view for a caller's function: a change in place would change the motion."""
+    """Return a read-only view for a caller's function: a change in place would change the motion."""
     x = x.view()
     x.flags.writeable = False
     return x
 
 
 def as_law(nv: int, given: Any, times: np.ndarray, batch: tuple[int, ...], name: str = "torque") -> Law:
-    """Function of time and state for whatever a user gave as torque; `batch` are the leading dimensions of the states."""
+    """Return the torque that a user gave, in any form, as a function of time and state; `batch`: leading dimensions of the
+    states."""
     if given is None:
         return Constant(np.zeros(nv))
     if callable(given):
@@ -178,7 +182,7 @@ def as_law(nv: int, given: Any, times: np.ndarray, batch: tuple[int, ...], name:
 
 
 def fits(shape: tuple[int, ...], batch: tuple[int, ...]) -> bool:
-    """Whether leading dimensions broadcast to those of the states."""
+    """True if leading dimensions broadcast to those of the states."""
     try:
         return np.broadcast_shapes(shape, batch) == batch
     except ValueError:
@@ -186,9 +190,9 @@ def fits(shape: tuple[int, ...], batch: tuple[int, ...]) -> bool:
 
 
 class TorqueLimits:
-    """Effort limits of the joints and torque-speed lines of the motors; `active` is False where there are none.
+    """Effort limits of the joints and torque-speed lines of the motors; `active` is False if there are none.
 
-    A line belongs to a motor: with motor speeds `N qd` and `tau = N^T motor torques`, what is asked for is held at the motors.
+    A line belongs to a motor: with motor speeds `N qd` and `tau = N^T motor torques`, the motor torques are limited.
     """
 
     def __init__(self, robot: Robot) -> None:
@@ -204,7 +208,7 @@ class TorqueLimits:
         self.active = bool(lines) or bool(np.isfinite(self.effort).any())
 
     def __call__(self, tau: np.ndarray, qd: np.ndarray) -> np.ndarray:
-        """The joint forces that are left of those asked for at this speed."""
+        """Return the joint forces within the limits at this speed."""
         if self.columns:
             N, part = self.turns, qd[..., self.columns] @ self.turns.T / self.speed
             motors = np.linalg.solve(N.T, tau[..., self.columns, None])[..., 0]
@@ -217,7 +221,7 @@ class TorqueLimits:
 
 
 class Lines(NamedTuple):
-    """Torque-speed lines of motors that share columns of qd: each motor's (stall torque, no-load speed), inf where it has none."""
+    """Torque-speed lines of motors that share columns of qd: each motor's (stall torque, no-load speed), inf if it has none."""
 
     columns: list[int]
     turns: np.ndarray
@@ -228,7 +232,7 @@ NO_LINE = (np.inf, np.inf)
 
 
 def own_lines(robot: Robot) -> list[Lines]:
-    """Columns of the motors that drive one joint each; an elastic joint's turns with its own coordinate."""
+    """Return the lines of motors that drive one joint each; that of an elastic joint turns with its own coordinate."""
     columns = {c.name: c.v.start for c in robot.model.mechanism.coordinates}
     found = []
     for name, drive in robot.drives.items():
@@ -239,6 +243,7 @@ def own_lines(robot: Robot) -> list[Lines]:
 
 
 def coupled_lines(robot: Robot) -> list[Lines]:
+    """Return the lines of coupled motors. Raises InputError: their matrix does not determine the motor torques."""
     columns = {c.name: c.v.start for c in robot.model.mechanism.coordinates}
     found = []
     for x in robot.model.transmissions:

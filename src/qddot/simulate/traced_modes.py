@@ -1,8 +1,8 @@
 """Dry friction and stops within a traced step: the modes of `qddot.simulate.modes`, decided without branches.
 
-There a convex problem says which of the joints at rest stay there and which joints on a stop leave it: forces p within bounds, and
-accelerations `M a = f + p` that vanish where p is inside. Its rounds (guess what is inside, solve, correct the guess) are few; here
-so many are written out as practically always suffice, and a margin says whether they did. Truth values are 0 and 1.
+A convex problem decides which resting joints stay at rest and which joints leave their stops: forces p within bounds, and
+accelerations `M a = f + p` that vanish where p is inside its bounds. Its rounds (guess which are inside, solve, correct the guess)
+are unrolled here, as many as practically always suffice, and a margin says if they did. Truth values are 0 and 1.
 """
 
 from __future__ import annotations
@@ -27,18 +27,19 @@ from qddot.model.scalar import Scalar, is_zero
 from qddot.simulate.modes import STILL, TOUCH, Switching
 
 ROUNDS, FEW_ROUNDS = 5, 3
-"""The first are practically always enough, the second mostly: where somebody takes over else."""
+"""The first are practically always enough. The second are mostly enough, for steps that are taken again if they were not."""
 
 FAR = 1e30
-"""A bound that is none, in float32 as well."""
+"""A bound that is never reached, also in float32."""
 
 Drive = Callable[[Scalar, Scalars, Scalars], list[Scalar]]
-"""Joint forces, so much later than the step's beginning, at q and qd."""
+"""(time since the beginning of the step, q, qd) -> joint forces."""
 Rule = Callable[..., tuple[list[Scalar], list[Scalar], list[Scalar]]]
 
 
 class Dry(NamedTuple):
-    """Friction that can hold a column: at least and at most, against positive and negative motion, and with its load."""
+    """Dry friction of a column: Coulomb friction and its static rise, each against positive and negative motion, and load
+    friction."""
 
     coulomb: tuple[Scalar, Scalar]
     rise: tuple[Scalar, Scalar]
@@ -46,7 +47,8 @@ class Dry(NamedTuple):
 
 
 class Mode(NamedTuple):
-    """sliding: (nv) 1, -1, or 0 where no dry friction acts; moving: (nv) 0 where held at rest; margins: positive if it is known."""
+    """The mode: sliding (nv) is 1, -1, or 0 without dry friction; moving (nv) is 0 if held at rest; margins are positive if
+    certain."""
 
     sliding: list[Scalar]
     moving: list[Scalar]
@@ -59,7 +61,7 @@ class Modes:
     Args:
         model: with its dry friction.
         switching: of the robot.
-        rounds: that are written out.
+        rounds: number of unrolled rounds.
 
     Raises:
         InputError: dry friction acts on a motor that turns several joints.
@@ -81,7 +83,7 @@ class Modes:
         self.stops = {c: (int(i), float(lower), float(upper)) for c, i, lower, upper in limits}
 
     def step(self, rule: Rule, q: Scalars, qd: Scalars, h: Scalar, drive: Drive) -> tuple[list[Scalar], list[Scalar], list[Scalar]]:
-        """q and qd after a step in one mode, and what ends it: joints that turned round, and impacts on stops."""
+        """Return q and qd after a step in one mode, with shafts that reversed brought to rest, and after impacts on stops."""
         q, qd, margins = self.before_impact(rule, q, qd, h, drive)
         q, qd, more = self.impact(q, qd)
         return q, qd, [*margins, *more]
@@ -89,7 +91,7 @@ class Modes:
     def before_impact(
         self, rule: Rule, q: Scalars, qd: Scalars, h: Scalar, drive: Drive
     ) -> tuple[list[Scalar], list[Scalar], list[Scalar]]:
-        """q and qd after a step, perhaps beyond a stop."""
+        """Return q and qd after a step, perhaps beyond a stop, and margins."""
         mode = self.decide(q, qd, drive(0, q, qd))
 
         def accelerate(later: Scalar, q: Scalars, qd: Scalars) -> Accelerations:
@@ -119,7 +121,7 @@ class Modes:
         load = [absolute(field, tau[c] + p[c]) * self.dry[c].load if c in self.dry else 0.0 for c in n]
         static = [[a + b + load[c] for a, b in zip(dry.coulomb, dry.rise)] if (dry := self.dry.get(c)) else (0.0, 0.0) for c in n]
         found = self.balance(M, force, held, stopped, still, static)
-        if not all(is_zero(x) for dry in self.dry.values() for x in dry.rise):  # what slips is held by less
+        if not all(is_zero(x) for dry in self.dry.values() for x in dry.rise):  # kinetic friction of slipping joints is smaller
             levels = [
                 [field.where_positive(still[c] * (1 - found.inside[c]), a, b) for a, b in zip(self.dry[c].coulomb, static[c])]
                 if c in self.dry
@@ -134,14 +136,14 @@ class Modes:
     def balance(
         self, M: Matrix, force: Scalars, held: Scalars, stopped: Scalars, still: Scalars, levels: Sequence[Sequence[Scalar]]
     ) -> Found:
-        """The forces of resting joints and stops."""
+        """Return the accelerations under the forces of resting joints and stops."""
         n = range(self.model.nv)
         lower = [-(still[c] * levels[c][0]) - self.positive(stopped[c]) * FAR for c in n]
         upper = [still[c] * levels[c][1] + self.positive(-stopped[c]) * FAR for c in n]
         return self.bounded(M, force, held, lower, upper)
 
     def at_rest(self, q: Scalars, qd: Scalars, mode: Mode) -> list[Scalar]:
-        """qd after impulses that bring to rest what turned round within the step (`Switching.rest`)."""
+        """Return qd after impulses that bring to rest the joints whose speed changed sign within the step (`Switching.rest`)."""
         n = range(self.model.nv)
         turned = [self.positive(-(mode.sliding[c] * qd[c])) if c in self.dry else 0.0 for c in n]
         resting = [either(1 - mode.moving[c], turned[c]) for c in n]
@@ -151,7 +153,7 @@ class Modes:
         return [self.field.where_positive(any_turned, a, b) for a, b in zip(after, qd)]
 
     def impact(self, q: Scalars, qd: Scalars) -> tuple[list[Scalar], list[Scalar], list[Scalar]]:
-        """Joints beyond a limit are set onto it; what drives them further is taken by an inelastic impact (`Switching.impact`)."""
+        """Move joints beyond a limit onto it; an inelastic impact takes their outward velocity (`Switching.impact`)."""
         if not self.stops:
             return list(q), list(qd), []
         field, side = self.field, self.sides(q)
@@ -167,7 +169,7 @@ class Modes:
         return onto, after, [field.where_positive(struck, x, 1.0) for x in found.margins]
 
     def sides(self, q: Scalars) -> list[Scalar]:
-        """(nv) -1 at or below the lower limit, 1 at or above the upper, 0 elsewhere."""
+        """Return (nv) -1 at or below the lower limit, 1 at or above the upper, else 0."""
         found = zeros(self.model.nv)
         for c, (i, lower, upper) in self.stops.items():
             found[c] = self.field.where_positive(
@@ -176,9 +178,9 @@ class Modes:
         return found
 
     def bounded(self, M: Matrix, force: Scalars, held: Scalars, lower: Scalars, upper: Scalars) -> Found:
-        """a and p with `M a = force + p`, p within its bounds, a zero where p is inside and against it where it is at a bound.
+        """Return a with `M a = force + p`, p within its bounds, a zero where p is inside and directed against p at a bound.
 
-        What aims from one bound beyond the other is held instead, or it might go to and fro between them.
+        A p that would go from one bound beyond the other is held instead, since it might alternate between them.
         """
         n, where, positive = range(self.model.nv), self.field.where_positive, self.positive
         inside, p = list(held), zeros(self.model.nv)
@@ -189,7 +191,7 @@ class Modes:
             crossed = [(1 - over[c]) * positive(p[c] - lower[c]) + (1 - under[c]) * positive(upper[c] - p[c]) for c in n]
             still = [held[c] * (over[c] * under[c] + (1 - inside[c]) * crossed[c]) for c in n]
             changed = sum(((x - y) * (x - y) for x, y in zip(still, inside)), 0)
-            p = [held[c] * clipped(self.field, aim[c], lower[c], upper[c]) for c in n]  # of those that are not inside
+            p = [held[c] * clipped(self.field, aim[c], lower[c], upper[c]) for c in n]  # used for those that are not inside
             inside = still
         return Found(a, inside, [0.5 - changed])
 
@@ -205,10 +207,11 @@ def has_own_shafts(switching: Switching) -> bool:
 
 
 def switched_step(model: Model, switching: Switching, *, runtime: bool) -> Program:
-    """A step of order four with joint forces held, in the mode that its beginning has, and perhaps beyond a stop.
+    """Return the program of a step of order four with constant joint forces, in the mode of its beginning; it may end beyond a
+    stop.
 
     Args:
-        runtime: the inertial parameters are an input.
+        runtime: True if the inertial parameters are an input.
     """
     n, links = model.mechanism.nv, sum(body.is_link for body in model.bodies)
     sizes = {"q": model.mechanism.nq, "qd": n, "tau": n, "dt": 1}
@@ -226,7 +229,7 @@ def switched_step(model: Model, switching: Switching, *, runtime: bool) -> Progr
 
 
 class Found(NamedTuple):
-    """Accelerations, or velocities, and which columns are held."""
+    """The solution of a bounded problem: accelerations (or velocities), which columns are held, and margins."""
 
     a: list[Scalar]
     inside: list[Scalar]
@@ -234,7 +237,7 @@ class Found(NamedTuple):
 
 
 def masked(M: Matrix, force: Scalars, held: Scalars, p: Scalars) -> tuple[list[Scalar], list[Scalar]]:
-    """a with `M a = force + p` but zero where `held`, and the forces that hold it there."""
+    """Return a with `M a = force + p`, but zero where `held`, and the forces that hold these columns."""
     n, free = range(len(M)), [1 - x for x in held]
     solved = factor([[M[i][j] * free[i] * free[j] + (held[i] if i == j else 0) for j in n] for i in n])
     a = solved.solve([(force[c] + p[c] * free[c]) * free[c] for c in n])
@@ -250,5 +253,5 @@ def absolute(field: Field, x: Scalar) -> Scalar:
 
 
 def clipped(field: Field, x: Scalar, lower: Scalar, upper: Scalar) -> Scalar:
-    """The nearest number within bounds."""
+    """Return the nearest number within bounds."""
     return field.where_positive(x - upper, upper, field.where_positive(lower - x, lower, x))

@@ -1,4 +1,4 @@
-"""Trajectory that a simulation returns."""
+"""The trajectory that a simulation returns."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ if TYPE_CHECKING:
     from qddot.robot import Robot
 
 AT_ONCE = 20_000
-"""States whose accelerations are computed together: what bounds the memory needed."""
+"""Number of states whose accelerations are computed together, to limit memory."""
 
 
 @dataclass(frozen=True, eq=False)
 class Trajectory:
-    """A motion, sampled. What follows from the states is computed when first asked for.
+    """A sampled motion. Accelerations, energies and powers are computed when they are first read.
 
     Attributes:
-        robot: whose motion it is.
+        robot: the robot that moves.
         t: (samples,) times, s.
         q, qd: (samples, ..., nq) and (samples, ..., nv).
         tau: (samples, ..., nv) joint forces that were applied, after saturation.
-        events: what happened on the way; with a fixed step the caller's events only.
+        events: in the order of time; with a fixed step only those of the caller's functions.
 
     >>> motion = qddot.load("two_link").simulate([0, 0], t=1.0, torque=[1.0, 0.0])
     >>> motion
@@ -65,7 +65,7 @@ class Trajectory:
         return f"Trajectory of {self.robot.name!r}: {len(self)} samples, t = {self.t[0]:g} ... {self.t[-1]:g} s{batch}{happened}"
 
     def _card(self) -> Card:
-        """Card: of one motion, how far each joint goes, how fast, and what drives it; of a batch, its size."""
+        """Return the card: for one motion the range, largest speed and largest force of each joint; for a batch its size."""
         title, mechanism = f"Motion of {self.robot.name}", self.robot.model.mechanism
         notes = [repr(self).split(": ", 1)[1]]
         if self.q.ndim != 2:
@@ -76,8 +76,8 @@ class Trajectory:
             if c.single:
                 q, qd, tau = self.q[:, c.q.start], self.qd[:, c.v.start], self.tau[:, c.v.start]
                 angle, force = ("rad", "N m") if c.parts[0].angle else ("m", "N")
-                way = f"{q.min():.4g} to {q.max():.4g} {angle}"
-                rows.append((c.name, way, f"{abs(qd).max():.4g} {angle}/s", f"{abs(tau).max():.4g} {force}"))
+                reach = f"{q.min():.4g} to {q.max():.4g} {angle}"
+                rows.append((c.name, reach, f"{abs(qd).max():.4g} {angle}/s", f"{abs(tau).max():.4g} {force}"))
         happened = [(f"{event.time:.4g} s", f"{event.kind} {event.joint}".strip()) for event in self.events]
         tables = [Table(("joint", "positions", "largest speed", "largest force"), rows)] if rows else []
         return Card(title, notes, tables + ([Table(("time", "event"), happened)] if happened else []))
@@ -97,12 +97,12 @@ class Trajectory:
 
     @property
     def lam(self) -> np.ndarray | None:
-        """Multipliers of the constraints (samples, ..., k), or None without."""
+        """Multipliers of the constraints (samples, ..., k), or None without constraints."""
         return self._resolved[3]
 
     @cached_property
     def _resolved(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]:
-        """qdd, and the joint forces of dry friction and stops, of the environment, of the constraints."""
+        """Accelerations qdd; joint forces of dry friction and stops, and of the environment; multipliers of the constraints."""
         dynamics = self._switching.dynamics
         length = 1 if dynamics.forces.is_time_dependent else max(AT_ONCE // max(int(np.prod(self.q.shape[1:-1])), 1), 1)
         parts = []
@@ -152,18 +152,18 @@ class Trajectory:
     def _friction_losses(self) -> np.ndarray:
         """Power that friction takes out of each column (samples, ..., nv), W."""
         passive = self._resolved[1]
-        left = self._switching.dynamics.evaluate("delivered_torque", qd=self.qd, tau=self.tau + passive)  # by what does not stick
+        left = self._switching.dynamics.evaluate("delivered_torque", qd=self.qd, tau=self.tau + passive)  # less smooth friction
         return (self.tau - left) * self.qd
 
     @cached_property
     def work(self) -> np.ndarray:
         """Work that the joint forces have put in since the first sample (samples, ...), J.
 
-        Of forces that are held, by a table or a sampled controller, it is the sum of `tau . dq`; of others the integral of `power`
+        For forces held constant by a table or a sampled controller it is the sum of `tau . dq`; for others the integral of `power`
         by Simpson's rule.
 
         Raises:
-            InputError: forces that are held jump between two samples.
+            InputError: held forces jump between two samples.
         """
         if self._jumps is None:
             return self._integral(self.power)
@@ -176,8 +176,8 @@ class Trajectory:
                 f"the joint forces jump at t = {inside[near.argmax()]:g} s, between two samples: keep all of them (every=1), at "
                 "times that hold those of the jumps"
             )
-        way = self.robot.difference(self.q[:-1], self.q[1:])
-        return np.concatenate([np.zeros((1, *self.q.shape[1:-1])), np.cumsum((self.tau[:-1] * way).sum(-1), axis=0)])
+        dq = self.robot.difference(self.q[:-1], self.q[1:])
+        return np.concatenate([np.zeros((1, *self.q.shape[1:-1])), np.cumsum((self.tau[:-1] * dq).sum(-1), axis=0)])
 
     @cached_property
     def impact_loss(self) -> np.ndarray:
@@ -190,17 +190,20 @@ class Trajectory:
 
     @cached_property
     def energy_residual(self) -> np.ndarray:
-        """Energy (samples, ...), J, less what it was at first and what joint forces and external forces put in since, plus what
-        friction and impacts on stops took.
+        """Error of the energy balance (samples, ...), J: energy, minus the initial energy, minus the work of joint forces and
+        external forces since, plus the losses by friction and impacts on stops.
 
-        What is left is the error of the integration and of Simpson's rule.
+        It is due to the integration method and Simpson's rule.
         """
         powers = self._integral(self.external_power - self.friction_loss)
         return self.energy - self.energy[0] - self.work - powers + self.impact_loss
 
     def _integral(self, power: np.ndarray) -> np.ndarray:
-        """Since the first sample, from jump to jump: in between, a power has no kinks. Impacts are jumps, too: up to one the power
-        is gone on with from the left. In a batch, whose motions strike at other times, they are not looked at."""
+        """Integrate a power since the first sample, piecewise from jump to jump, between which it has no kinks.
+
+        Impacts are jumps, too: the power is extrapolated from the left up to an impact. In a batch, whose motions have impacts at
+        different times, this is not done.
+        """
         times = [] if power.ndim > 1 else [t for t, _ in self._impacts if self.t[0] < t <= self.t[-1]]
         hits = {int(np.searchsorted(self.t, t - 1e-12 * abs(t))): t for t in times}
         total, start = np.zeros(power.shape), 0
@@ -214,7 +217,7 @@ class Trajectory:
         return total
 
     def _smooth_integral(self, power: np.ndarray, first: int, stop: int) -> np.ndarray:
-        """Integral from sample `first` on, by Simpson's rule from jump to jump of the joint forces."""
+        """Integrate from sample `first` on, by Simpson's rule between jumps of the joint forces."""
         from scipy.integrate import cumulative_simpson, cumulative_trapezoid
 
         t, power = self.t[first:stop], power[first:stop]
@@ -231,24 +234,23 @@ class Trajectory:
     # out ------------------------------------------------------------------------------------------------------------------
 
     def __getitem__(self, index: Any) -> Trajectory:
-        """Some samples, and with a second index some motions of a batch: `trajectory[:, 3]` is the fourth."""
-        first, *rest = self._slices(index)
-        at = (first, *rest)
+        """Return some samples, and with a second index some motions of a batch: `trajectory[:, 3]` is the fourth."""
+        at = self._slices(index)
         q, qd, tau = (x[at] for x in (self.q, self.qd, self.tau))
-        switching, impacts = self._switching.at(tuple(rest)), tuple((t, np.asarray(x)[tuple(rest)]) for t, x in self._impacts)
-        return Trajectory(self.robot, self.t[first], q, qd, tau, self.events, switching, self._jumps, impacts)
+        switching, impacts = self._switching.at(at[1:]), tuple((t, np.asarray(x)[at[1:]]) for t, x in self._impacts)
+        return Trajectory(self.robot, self.t[at[0]], q, qd, tau, self.events, switching, self._jumps, impacts)
 
     def _slices(self, index: Any) -> tuple[Any, ...]:
-        """An index whose first part is no number, so that samples stay an axis."""
+        """Return an index whose first part is a slice even if a number was given, so that samples stay an axis."""
         first, *rest = index if isinstance(index, tuple) else (index,)
         if isinstance(first, int | np.integer):
-            if not -len(self) <= first < len(self):  # also where an iteration ends
+            if not -len(self) <= first < len(self):  # this also ends an iteration
                 raise IndexError(f"sample {first} of a motion with {len(self)}")
             first = slice(int(first), int(first) + 1 or None)
         return (first, *rest)
 
     def columns(self) -> dict[str, np.ndarray]:
-        """One column (samples,) a signal: `t`, `q1`, ..., `qd1`, ..., `qdd1`, ..., `tau1`, ..., `lam1`, ... and the energies.
+        """Return one column (samples,) per signal: `t`, `q1`, ..., `qd1`, ..., `qdd1`, ..., `tau1`, ..., `lam1`, ... and energies.
 
         >>> list(qddot.load("two_link").simulate([0, 0], t=0.1).columns())[:3]
         ['t', 'q1', 'q2']
@@ -291,11 +293,11 @@ class Trajectory:
         pyarrow.parquet.write_table(pyarrow.table({name: np.ascontiguousarray(x) for name, x in self.columns().items()}), path)
 
     def plot(self, *signals: str, ax: Any = None) -> np.ndarray:
-        """Draw positions, speeds, joint forces and energies over time (needs the extra `plot`); returns the axes, one a panel.
+        """Draw positions, speeds, joint forces and energies over time (needs the extra `plot`); returns the axes, one per panel.
 
         Args:
-            signals: which of `"q", "qd", "qdd", "tau", "energy"`, a panel each; without any all but `qdd`.
-            ax: where: one axes, or a list of them; a new figure if None. Without signals, as many are drawn as there are axes.
+            signals: some of `"q", "qd", "qdd", "tau", "energy"`, one panel for each; if none are given, all but `qdd`.
+            ax: Matplotlib axes, one or a list of them; a new figure if None. Without signals, as many are drawn as there are axes.
 
         Raises:
             UnknownNameError: no such signal.
@@ -312,15 +314,15 @@ class Trajectory:
         return plot(self, signals, ax)
 
     def animate(self, path: str | Path | None = None, *, fps: float = 25.0, ax: Any = None, progress: bool | None = None) -> Film:
-        """The robot in motion, in real time: a film that a notebook plays and a window shows (needs the extra `plot`).
+        """Return a film of the motion in real time, which a notebook plays and a window shows (needs the extra `plot`).
 
         A robot that moves in a plane is seen straight on.
 
         Args:
             path: where to save it: `.gif`, `.html`, or `.mp4` with the program ffmpeg; None: only return it.
-            fps: pictures a second.
-            ax: where it is drawn; a new figure if None, which is closed when the film has been saved.
-            progress: a bar on stderr for films that take long; None: only where stderr is a terminal.
+            fps: pictures per second.
+            ax: Matplotlib axes to draw in; a new figure if None, which is closed when the film has been saved.
+            progress: show a bar on stderr for films that take long; None: only if stderr is a terminal.
 
         Raises:
             InputError: another suffix, `.mp4` without ffmpeg, fps that is not positive, or a batch of motions.
@@ -334,7 +336,7 @@ class Trajectory:
         return film(self.robot.model, self.t, self.q, path, fps=fps, ax=ax, progress=progress)
 
     def explore(self, path: str | Path | None = None) -> Page:
-        """The motion in the robot's interactive page, where it is played, scrubbed and taken apart (see `Robot.explore`).
+        """Show the motion in the robot's interactive page, where it can be played and examined (see `Robot.explore`).
 
         Args:
             path: of the file to write; None: show it in the browser, or in the notebook.

@@ -1,4 +1,4 @@
-"""Steps that keep the geometry of mechanics: the variational midpoint rule, whose energy does not drift."""
+"""Steps of the variational midpoint rule, a symplectic method, whose energy does not drift."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 
 class Variational:
-    """Carries the momenta p = M qd from step to step, and qd with them.
+    """Steps that carry the momenta p = M qd along, and return qd.
 
-    Friction that changes smoothly is taken in the middle of each step; dry friction, and what grows with the load, is refused. So
-    are stops, once a joint gets there.
+    Smooth friction is evaluated in the middle of each step. Dry friction, and friction that grows with the load, is refused; a
+    joint that reaches its stop ends the motion with an error.
     """
 
     def __init__(self, robot: Robot, switching: Switching, torque: Torque) -> None:
@@ -48,7 +48,7 @@ class Variational:
         self.q, self.p, self.steps = np.zeros(0), np.zeros(0), 0
 
     def __call__(self, t: float, q: np.ndarray, qd: np.ndarray, h: float) -> State:
-        if q is not self.q:  # a new motion
+        if q is not self.q:  # the first step of a motion
             self.p = times(self.dynamics.evaluate("mass_matrix", q=q), qd)
         self.steps += 1
         self.torque.begin(t, q, qd)
@@ -71,6 +71,6 @@ class Variational:
 
 
 def rows(x: Any, q: np.ndarray) -> np.ndarray:
-    """A number or an array with the leading dimensions of q."""
+    """Return a number or an array with the leading dimensions of q."""
     x = np.atleast_1d(x)
     return np.broadcast_to(x, (*q.shape[:-1], x.shape[-1]))

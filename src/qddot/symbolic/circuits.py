@@ -1,4 +1,4 @@
-"""The circuits of electric motors in closed form."""
+"""Voltages and torques of electric motors in closed form."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ from qddot.errors import InputError, SingularityError, UnknownNameError
 from qddot.model.model import LiftedModel, Model
 from qddot.symbolic.equations import Equations
 from qddot.symbolic.exact.minors import bordered_inverse, independent_columns, minors
-from qddot.symbolic.exact.ratio import Ratio, quotient
+from qddot.symbolic.exact.ratio import Ratio
 from qddot.symbolic.exact.ring import NotPolynomialError, Poly
 from qddot.symbolic.form import Form
 
@@ -37,8 +37,8 @@ class Constrained:
     multipliers besides those of the open tree; `evaluate` and `lambdify` take them as `tau=` and `lam=`.
 
     Attributes:
-        equations: of the open tree, with these letters: `equations.M` and so on.
-        constraints: what is imposed.
+        equations: those of the open tree, with these letters: `equations.M` and so on.
+        constraints: the constraints that are imposed.
         residual: h(q) of the holonomic rows, which is zero.
         A: (k, nv), `A qd = 0`.
     """
@@ -74,7 +74,7 @@ class Constrained:
 
     @cached_property
     def N(self) -> Form:
-        """Velocities that the constraints leave (nv, nv - k), a column each: `A N = 0`, polynomials without common factor."""
+        """Basis of the allowed velocities (nv, nv - k): `A N = 0`, columns of polynomials without common factor."""
         A, (k, n) = self.A.entries, self.A.shape
         kept = independent_columns(A)
         self._refuse_dependent(len(kept))
@@ -98,29 +98,30 @@ class Constrained:
     def lam(self) -> Form:
         """The multipliers (k,) in q, qd and tau: `(A M^-1 A^T)^-1 (A M^-1 (tau - h) + Adot qd)`."""
         _, Y, Z, d = self._inverse
-        return self._over(Y.T @ self._driving - Z @ self._drift, d, "constraint_multipliers")
+        return Form(self.equations, (Y.T @ self._driving - Z @ self._drift) / d, "constraint_multipliers")
 
     @cached_property
     def qdd(self) -> Form:
         """The accelerations (nv,) in q, qd and tau: `M^-1 (tau - h - A^T lam)`."""
         X, Y, _, d = self._inverse
-        return self._over(X @ self._driving - Y @ self._drift, d, "forward_dynamics")
+        return Form(self.equations, (X @ self._driving - Y @ self._drift) / d, "forward_dynamics")
 
     @cached_property
     def P(self) -> Form:
         """`1 - A^T (A M^-1 A^T)^-1 A M^-1` (nv, nv): the part of joint forces that moves the robot."""
         X, _, _, d = self._inverse
-        return self._over(self.equations.M.entries @ X, d, "constraint_projection")
+        return Form(self.equations, self.equations.M.entries @ X / d, "constraint_projection")
 
     @cached_property
     def P_qdd(self) -> Form:
         """`1 - M^-1 A^T (A M^-1 A^T)^-1 A` (nv, nv): the part of accelerations and velocities that keeps the constraints."""
         return Form(self.equations, self.P.entries.T, "constraint_projection_of_rates")
 
-    # what they are made of ------------------------------------------------------------------------------------------------
+    # intermediate results -------------------------------------------------------------------------------------------------
 
     @cached_property
     def _inverse(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, Any]:
+        """(X, Y, Z, d): the blocks above are `X / d`, `Y / d` and `Z / d`."""
         k, n = self.A.shape
         self._refuse_dependent(len(independent_columns(self.A.entries)))
         if n + k > LARGEST:
@@ -144,9 +145,6 @@ class Constrained:
     def _letters(self, kind: str) -> np.ndarray:
         return np.array(self.equations.alphabet.further[kind], dtype=object)
 
-    def _over(self, X: np.ndarray, d: Any, name: str) -> Form:
-        return Form(self.equations, np.vectorize(lambda x: quotient(x, d), otypes=[object])(X), name)
-
     def _refuse_dependent(self, rank: int) -> None:
         k = len(self.A)
         if rank < k:
@@ -157,7 +155,7 @@ class Constrained:
 
 
 def constrained(model: Model, symbols: str, constraints: Sequence[Constraint]) -> Constrained:
-    """Return the equations of the robot under these constraints; symbols that only the constraints have become letters."""
+    """Return the equations of the robot under these constraints, with letters also for symbols that only the constraints have."""
     found: tuple[Any, ...] = ()
     while True:
         equations = Equations(model, symbols, constants=found)
@@ -179,7 +177,7 @@ class Missing(Exception):
 
 
 def rows_of(equations: Equations, constraints: Sequence[Constraint]) -> tuple[list[Any], list[list[Any]]]:
-    """Holonomic h, and A of all."""
+    """Return the residual h(q) of the holonomic rows, and A of all rows."""
     alphabet, nv = equations.alphabet, equations.nv
 
     def read(x: Any) -> Any:
@@ -217,7 +215,7 @@ def rows_of(equations: Equations, constraints: Sequence[Constraint]) -> tuple[li
 
 
 def scalars(constraint: Constraint, state: State, read: Any) -> Iterator[Any]:
-    """The rows of a constraint in the ring."""
+    """Yield the rows of a constraint as polynomials or ratios of them."""
     try:
         rows = list(constraint.rows(state))
     except NotPolynomialError as error:
@@ -232,7 +230,7 @@ def scalars(constraint: Constraint, state: State, read: Any) -> Iterator[Any]:
 
 
 def without_common_factor(column: np.ndarray) -> list[Any]:
-    """Polynomials divided by what all of them have."""
+    """Return polynomials divided by their greatest common divisor; ratios as they are."""
     if any(isinstance(x, Ratio) for x in column):
         return list(column)
     entries = [x for x in column if x]

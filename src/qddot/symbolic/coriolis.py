@@ -1,5 +1,4 @@
-"""Coriolis matrices in closed form, by derivatives of the mass matrix: with Christoffel symbols or without, and in the two parts of
-Craig."""
+"""Coriolis matrices in closed form, from derivatives of the mass matrix: with or without Christoffel symbols, and Craig's two."""
 
 from __future__ import annotations
 
@@ -9,8 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qddot.arguments import word
-
 if TYPE_CHECKING:
     from qddot.symbolic.equations import Equations
 
@@ -18,7 +15,7 @@ FORMS = ("christoffel", "rate", "gradient")
 
 
 def gradient(M: np.ndarray, derivative: Callable[[Any, int], Any]) -> np.ndarray:
-    """dM_ij/dq_k (nv, nv, nv)."""
+    """Return dM_ij/dq_k (nv, nv, nv)."""
     n = len(M)
     G = np.empty((n, n, n), dtype=object)
     for i in range(n):
@@ -29,19 +26,12 @@ def gradient(M: np.ndarray, derivative: Callable[[Any, int], Any]) -> np.ndarray
 
 
 def christoffel(G: np.ndarray) -> np.ndarray:
-    """Gamma_ijk (nv, nv, nv) from the gradient of M."""
-    n = len(G)
-    Gamma = np.empty((n, n, n), dtype=object)
-    for i in range(n):
-        for j in range(i + 1):
-            for k in range(n):
-                Gamma[i, j, k] = Gamma[j, i, k] = (G[k, j, i] + G[k, i, j] - G[i, j, k]) / 2
-    return Gamma
+    """Return Gamma_ijk (nv, nv, nv), `(G_kji + G_kij - G_ijk) / 2`, from the gradient of M."""
+    return (G.transpose(2, 1, 0) + G.transpose(1, 2, 0) - G) / 2
 
 
 def matrix(equations: Equations, form: str) -> Any:
-    """C(q, qd) (nv, nv) in one of the forms; where qd is not the rate of q, by the recursion over bodies."""
-    word("form", form, FORMS)
+    """Return C(q, qd) (nv, nv) in one of the forms; where qd is not the rate of q, by the recursion over bodies."""
     if equations.nq != equations.nv:
         if form != "christoffel":
             equations._needs_coordinates(f"form={form!r}")
@@ -56,7 +46,7 @@ def matrix(equations: Equations, form: str) -> Any:
 
 
 def products(Gamma: np.ndarray) -> np.ndarray:
-    """Craig's B (nv, nv (nv - 1) / 2): what multiplies `qd_i qd_j`, i < j."""
+    """Return Craig's B (nv, nv (nv - 1) / 2), a column of factors for each product `qd_i qd_j`, i < j."""
     n = len(Gamma)
     columns = [[2 * x for x in Gamma[i, j]] for i, j in combinations(range(n), 2)]
     return np.array(columns, dtype=object).reshape(-1, n).T

@@ -1,4 +1,4 @@
-"""A robot's equations of motion in closed form: each quantity by the same algorithm that the compiled kernels were made from."""
+"""A robot's equations of motion in closed form: each quantity by the algorithm that the compiled kernels are made from."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ class Equations(RobotInLetters):
     Joint variables are written `q1, qd1, qdd1, ...`, sines and cosines `s1, c1`. Quantities are computed when first asked for.
 
     Attributes:
-        notes: what was read as something else, such as an angle 1.5708 as pi/2, and what was left out.
-        values: of each symbol that took the place of a number (see `Robot.equations`), its value.
-        coordinates: names of the joint variables; none where they are `q1, q2, ...`.
+        notes: sentences about numbers read as others, such as an angle 1.5708 as pi/2, and about what was left out.
+        values: the value of each symbol that stands for a number (see `Robot.equations`).
+        coordinates: names of the joint variables; empty if they are `q1, q2, ...`.
 
     >>> equations = qddot.load("point_mass_2r", symbolic=True).equations()
     >>> equations.parameters
@@ -101,7 +101,7 @@ class Equations(RobotInLetters):
 
     @cached_property
     def centrifugal_matrix(self) -> Form:
-        """Q(q), nv x nv, Craig's C(q), in `c = Q(q) [qd_i^2] + B(q) [qd_i qd_j]`; not C(q, qd), with which `c = C qd`."""
+        """Q(q), nv x nv, in `c = Q(q) [qd_i^2] + B(q) [qd_i qd_j]`. Craig calls it C(q); it is not the C(q, qd) of `c = C qd`."""
         self._needs_coordinates("centrifugal_matrix")
         return Form(self, np.einsum("iik->ki", self.christoffel.entries), "centrifugal_matrix")
 
@@ -130,22 +130,22 @@ class Equations(RobotInLetters):
 
     @cached_property
     def friction_torque(self) -> Form:
-        """Friction (nv,): all but what grows with the load."""
+        """Friction torques (nv,), without those that grow with the load."""
         return Form(self, friction_torque(self.lifted, self.alphabet.qd), "friction_torque")
 
     @cached_property
     def spring_torque(self) -> Form:
-        """Springs (nv,)."""
+        """Torques of the springs (nv,)."""
         return Form(self, spring_torque(self.lifted, self.alphabet.q), "spring_torque")
 
     @cached_property
     def inverse_dynamics(self) -> Form:
-        """tau (nv,), everything together."""
+        """tau (nv,), the sum of all terms."""
         load = list(self.load_torque.entries)
         return Form(self, inverse_dynamics.demanded_torque(self.lifted, self.alphabet.qd, load), "inverse_dynamics")
 
     def joint_wrenches(self, axes: str = "body") -> Form:
-        """The wrenches (links, 6) that the joints transmit in a motion, moment first, about the joints' origins.
+        """Return the wrenches (links, 6) that the joints transmit in a motion, moment first, about the joints' origins.
 
         Args:
             axes: `"body"`, `"parent"` or `"world"`, as in `Robot.joint_wrenches`.
@@ -162,7 +162,7 @@ class Equations(RobotInLetters):
 
     @cached_property
     def load_torque(self) -> Form:
-        """tau without friction (nv,): `M qdd + C qd + g` and springs. Where friction grows with it, `load1`, `load2`, ..."""
+        """tau without friction (nv,): `M qdd + C qd + g` and springs. Friction that grows with the load has it as `load1, ...`."""
         a = self.alphabet
         load = inverse_dynamics.load_torque(self.lifted, a.q, a.qd, a.qdd)
         a.know_loads(load)
@@ -170,7 +170,7 @@ class Equations(RobotInLetters):
 
     @cached_property
     def constraints(self) -> Constrained:
-        """The motion under constraints: A, its rate, multipliers, projections, what is left of the equations (see `Constrained`).
+        """The motion under constraints: A, its rate, multipliers, projections and the reduced equations (see `Constrained`).
 
         Raises:
             InputError: no constraints were given to `Robot.equations`, and the description has none.
@@ -182,8 +182,8 @@ class Equations(RobotInLetters):
 
     @cached_property
     def voltage(self) -> Form:
-        """`u = R i + L di/dt + k w` (m,) of the electric motors, w their speeds, in the letters `i1, id1, ...` of their currents
-        and the rates of these. Without L, or where that is neglected, `id1` is not in it: `i = (u - k w) / R`."""
+        """Voltages `u = R i + L di/dt + k w` (m,) of the electric motors at speeds w, in the letters `i1, id1, ...` of their
+        currents and the rates of these. Without an inductance `id1` does not occur: `i = (u - k w) / R`."""
         from qddot.symbolic.circuits import voltage
 
         return Form(self, voltage(self), "voltage")
@@ -231,8 +231,8 @@ class Equations(RobotInLetters):
         return Hamilton(type(self)(self.model, self.exact_model.symbolic, further=further))
 
     def forward(self) -> Forward:
-        """Forward dynamics: `qdd = M^-1 (tau - h)` in the letters `tau1, tau2, ...` of the joint forces, for up to three joints;
-        for more, the steps of a solution with M factored (see `Forward`).
+        """Return forward dynamics: `qdd = M^-1 (tau - h)` in the letters `tau1, tau2, ...` of the joint forces for up to three
+        joints; for more, the steps of a solution with M factored (see `Forward`).
 
         >>> equations = qddot.load("point_mass_2r", symbolic=True).equations()
         >>> print(equations.forward().qdd[0].subs({"q2": "pi/2", "qd1": 0, "qd2": 0, "tau1": 0, "tau2": 0}))
@@ -243,7 +243,7 @@ class Equations(RobotInLetters):
         return Forward(type(self)(self.model, self.exact_model.symbolic, further={"force": self.nv}))
 
     def linearize(self, q: Any = None, qd: Any = None, qdd: Any = None) -> LinearForms:
-        """A and B of `x' = A x + B u` for small deviations x = (q - q0, qd - qd0) and u = tau - tau0, in closed form.
+        """Return A and B of `x' = A x + B u` for small deviations x = (q - q0, qd - qd0) and u = tau - tau0, in closed form.
 
             equations.linearize(q=["pi", 0], qd=0, qdd=0).A     # about an equilibrium
             equations.linearize().A                             # about any motion, in its letters q, qd, qdd
@@ -267,7 +267,7 @@ class Equations(RobotInLetters):
     # parameters -----------------------------------------------------------------------------------------------------------
 
     def regressor(self, parameters: Sequence[str] | None = None) -> Regressor:
-        """`tau = Y pi + remainder`, which is (Y, remainder, names).
+        """Return (Y, remainder, names) with `tau = Y pi + remainder`.
 
         Args:
             parameters: names of symbols, in the order of the columns; by default the columns of `Robot.regressor`.
@@ -286,7 +286,8 @@ class Equations(RobotInLetters):
         return regressor(self, parameters)
 
     def base_parameters(self) -> BaseParameters:
-        """The least combinations of the standard parameters (those of `Robot.regressor`) that tau depends on, exactly.
+        """Return the base parameters: the fewest combinations of the standard parameters (those of `Robot.regressor`) that
+        determine tau, exactly.
 
         >>> base = qddot.load("two_link", symbolic=True).equations().base_parameters()
         >>> base
@@ -301,8 +302,8 @@ class Equations(RobotInLetters):
         return base_parameters(self)
 
     def identifiability(self, parameters: Sequence[str]) -> BaseParameters:
-        """Which of some parameters, given by the names of their symbols, can be told from motion and joint forces, and why others
-        cannot. `print` the result for the verdict in words.
+        """Tell which of the given parameters (names of symbols) can be found from motion and joint forces, and why others cannot.
+        `print` the result for the verdict in words.
 
         Raises:
             UnknownNameError, InputError: as `regressor`.
@@ -317,7 +318,7 @@ class Equations(RobotInLetters):
     def task_space(
         self, frame: str | None = None, rows: Sequence[str] | None = None, reference: str = "world_aligned"
     ) -> TaskSpace:
-        """The equation of motion at a frame, `F = M_C Vdot + C_C V + g_C` with `V = J qd`, of a small arm (see `TaskSpace`).
+        """Return the equation of motion at a frame of a small arm, `F = M_C Vdot + C_C V + g_C` with `V = J qd` (see `TaskSpace`).
 
         Args:
             frame: name; the tip of the only chain if None.
@@ -336,7 +337,7 @@ class Equations(RobotInLetters):
 
         return task_space(self, frame, rows, reference)
 
-    # the names of the books -----------------------------------------------------------------------------------------------
+    # short names, as in textbooks -----------------------------------------------------------------------------------------
 
     @property
     def M(self) -> Form:

@@ -1,4 +1,4 @@
-"""Closed forms as numbers: in floats, or with as many digits as wanted."""
+"""The values of closed forms: in floats, or with as many digits as wanted."""
 
 from __future__ import annotations
 
@@ -14,14 +14,13 @@ from qddot.compile.arrays import with_unit_quaternion
 from qddot.errors import InputError, UnboundSymbolError, as_written, unknown_name
 from qddot.symbolic.exact.letters import ARRAYS
 from qddot.symbolic.exact.ring import Poly
+from qddot.symbolic.form import Form, each
 
 if TYPE_CHECKING:
-    from qddot.symbolic.form import Form
     from qddot.symbolic.robot_in_letters import RobotInLetters
 
-
 MOST_DIGITS = 10_000
-"""Of a result: with more, sines alone take minutes."""
+"""The most decimal digits of a result: with more, sines alone take minutes."""
 
 
 def evaluate(form: Form, given_motion: Mapping[str, Any], parameters: Mapping[Any, Any] | None = None, digits: int | None = None):
@@ -31,38 +30,36 @@ def evaluate(form: Form, given_motion: Mapping[str, Any], parameters: Mapping[An
     for name in given_motion:
         if name not in sizes:
             raise unknown_name("array", name, sizes)
-    motion = {name: check(name, given_motion.get(name), size) for name, size in sizes.items()}
+    motion = {name: python_numbers(name, given_motion.get(name), size) for name, size in sizes.items()}
     given = {str(name): value for name, value in mapping("parameters", parameters).items()}
     known = [g.name for g in equations.alphabet.ring.generators if g.kind == "parameter"]
     for name in given:
         if name not in known:
             raise unknown_name("parameter", name, known)
     if digits is None:
-        return finished(form, Letters(equations, motion, given, math, float))
+        return values_of(form, Letters(equations, motion, given, math, float))
     if whole_number("digits", digits) > MOST_DIGITS:
         raise InputError(f"digits={digits}: more than {MOST_DIGITS} take too long")
     import mpmath
 
     with mpmath.workdps(digits + 10):
-        return finished(form, Letters(equations, motion, given, mpmath.mp, lambda x: mpmath.mpf(x.numerator) / x.denominator))
+        return values_of(form, Letters(equations, motion, given, mpmath.mp, lambda x: mpmath.mpf(x.numerator) / x.denominator))
 
 
-def finished(form: Form, letters: Letters) -> Any:
+def values_of(form: Form, letters: Letters) -> Any:
+    """Return the entries as numbers in the arithmetic of the letters. Raises InputError: a float is not finite."""
     check_quaternions(form.equations, [letters.real(x) for x in letters.motion["q"]])
-    values = form.entries
-    if values.size:
-        with np.errstate(all="ignore"):
-            values = np.vectorize(lambda p: p.evaluate(letters, letters.number), otypes=[object])(values)
+    with np.errstate(all="ignore"):
+        values = each(lambda p: p.evaluate(letters, letters.number), form.entries)
     if letters.arithmetic is math:
         values = values.astype(float)
         if not np.isfinite(values).all():
             raise InputError(f"{form.name or 'the result'} is not finite here: numbers are too large, or the state is singular")
-        return float(values) if values.shape == () else values
     return values.item() if values.shape == () else values
 
 
 class Letters:
-    """The value of each letter, in one arithmetic: `arithmetic` has cos, sin and sqrt, `number` takes a fraction."""
+    """The value of each letter (by index) in one arithmetic: `arithmetic` has cos, sin and sqrt, `number` takes a fraction."""
 
     def __init__(
         self, equations: RobotInLetters, motion: Mapping[str, Sequence[Any]], given: Mapping[str, Any], arithmetic: Any, number: Any
@@ -95,7 +92,7 @@ class Letters:
         return self._parameter(generator)
 
     def _unit(self, i: int) -> Any:
-        """One number of a quaternion, made unit."""
+        """Return one number of a quaternion that is scaled to length 1."""
         start = next(c.q.start for c in self.equations.exact_model.mechanism.coordinates if i in c.q)
         parts = [self.real(x) for x in self.motion["q"][start : start + 4]]
         return parts[i - start] / self.arithmetic.sqrt(sum(x * x for x in parts))
@@ -120,7 +117,7 @@ class Letters:
         return value.evaluate(self, self.number) if isinstance(value, Poly) else self.number(Fraction(value))
 
     def _expression(self, expression: Any) -> Any:
-        """A SymPy expression of parameters."""
+        """Return the value of a SymPy expression of parameters."""
         import sympy
 
         symbols = sorted(expression.free_symbols, key=str)
@@ -128,7 +125,7 @@ class Letters:
         return sympy.lambdify(symbols, expression, "math" if self.arithmetic is math else "mpmath")(*values)
 
     def real(self, x: Any) -> Any:
-        """A number given from outside."""
+        """Return a number that the caller gave, in this arithmetic. Raises InputError: it is not finite or not a number."""
         try:
             if self.arithmetic is math:
                 found = float(x)
@@ -151,7 +148,8 @@ def check_quaternions(equations: RobotInLetters, q: Any) -> None:
             with_unit_quaternion(np.asarray(q, dtype=float), joint.name, joint.q.start)
 
 
-def check(name: str, x: Any, n: int) -> Sequence[Any]:
+def python_numbers(name: str, x: Any, n: int) -> Sequence[Any]:
+    """Return an array (n,) as Python's numbers; zeros where it was left out."""
     if x is None:
         return [0] * n
     shape = shape_of(name, x)

@@ -1,4 +1,4 @@
-"""A closed form: an array of polynomials (or a single one) that can be indexed, combined, differentiated, evaluated and printed."""
+"""A closed form: an array of polynomials (or a single one) that is indexed, combined, differentiated, evaluated and printed."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 
 class Form:
-    """Entries of one quantity of `Equations`.
+    """The entries of one quantity of `Equations`.
 
     Indexing, slicing and `T` give other forms; `+ - * @` combine them. `==` is exact: True only if every entry is the same
     polynomial, whatever it was computed from.
 
     Attributes:
-        entries: NumPy object array of `Poly` (or `Ratio`, where something was divided by).
-        name: of the quantity, `mass_matrix` for example; empty where it is only a part or a combination.
+        entries: NumPy object array of `Poly` (or `Ratio`, after a division).
+        name: the quantity's name, such as `mass_matrix`; empty for a part or a combination.
 
     >>> equations = qddot.load("point_mass_2r", symbolic=True).equations()
     >>> print(equations.M[0, 1])
@@ -38,9 +38,7 @@ class Form:
 
     def __init__(self, equations: RobotInLetters, entries: Any, name: str = "") -> None:
         self.equations, self.name = equations, name
-        lifted = np.vectorize(equations.lift, otypes=[object])
-        array = np.array(entries, dtype=object)
-        self.entries: np.ndarray = lifted(array) if array.size else array
+        self.entries = each(equations.lift, np.array(entries, dtype=object))
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -56,7 +54,7 @@ class Form:
 
     @property
     def terms(self) -> int:
-        """How many terms all entries have together, in canonical form."""
+        """The number of terms of all entries together, in canonical form."""
         return sum(len(x) for x in self.entries.flat)
 
     def __len__(self) -> int:
@@ -114,13 +112,13 @@ class Form:
     def _other(self, o: Any) -> np.ndarray:
         if isinstance(o, Form):
             return o.entries
-        return np.vectorize(self.equations.lift, otypes=[object])(np.array(o, dtype=object))
+        return each(self.equations.lift, np.array(o, dtype=object))
 
     # calculus and numbers -------------------------------------------------------------------------------------------------
 
     def diff(self, variable: Any) -> Form:
-        """The derivative with respect to a joint variable (`"q2"`), its rate (`"qd2"`, `"qdd2"`) or a parameter (`"m1"`); the SymPy
-        symbol of a parameter or a form such as `equations.q[1]` will do for its name.
+        """Return the derivative with respect to a joint variable (`"q2"`), its rate (`"qd2"`, `"qdd2"`) or a parameter (`"m1"`),
+        given by its name, by the parameter's SymPy symbol, or by a form such as `equations.q[1]`.
 
         >>> equations = qddot.load("point_mass_2r", symbolic=True).equations()
         >>> print(equations.V.diff("q2"))  # the second element of g
@@ -129,7 +127,7 @@ class Form:
         return self._map(self.equations.derivative(variable))
 
     def dt(self) -> Form:
-        """The derivative with respect to time.
+        """Return the derivative with respect to time.
 
         >>> equations = qddot.load("point_mass_2r", symbolic=True).equations()
         >>> print(equations.M[0, 1].dt())
@@ -138,7 +136,7 @@ class Form:
         return self._map(self.equations.alphabet.time_derivative)
 
     def subs(self, values: Mapping[Any, Any]) -> Form:
-        """Form with letters replaced, all at once: `{"q2": "q1 + pi/2", "m1": 3}`.
+        """Return the form with letters replaced, all at once: `{"q2": "q1 + pi/2", "m1": 3}`.
 
         Args:
             values: letter, as in `diff` -> number, SymPy expression, text of one (as `Equations.read` takes it) or other form.
@@ -158,12 +156,12 @@ class Form:
         digits: int | None = None,
         **further: Any,
     ) -> Any:
-        """Numbers, in one state: a float or an array of them, or `mpmath` numbers with as many digits as wanted. For many states,
-        see `lambdify`.
+        """Return the value in one state: a float or an array of them, or `mpmath` numbers with as many digits as wanted. For many
+        states, see `lambdify`.
 
         Args:
             q, qd, qdd: (nq,), (nv,), (nv,), in rad or m and their rates; rates left out are zero.
-            further: `tau`, `lam` or `p`, of forms that have their letters; zero where they are left out.
+            further: `tau`, `lam` or `p`, for forms that have their letters; zero where they are left out.
             parameters: name or SymPy symbol -> value; numbers that became symbols keep theirs if not given here.
             digits: decimal digits of the result; floats if None.
 
@@ -178,7 +176,7 @@ class Form:
         return evaluate(self, {"q": q, "qd": qd, "qdd": qdd, **further}, parameters, digits)
 
     def _map(self, f: Any) -> Form:
-        return Form(self.equations, np.vectorize(f, otypes=[object])(self.entries)) if self.entries.size else self
+        return Form(self.equations, each(f, self.entries))
 
     def __float__(self) -> float:
         return float(self._single().value)
@@ -190,13 +188,13 @@ class Form:
 
     @property
     def value(self) -> Fraction:
-        """Return the exact number that an entry without letters is."""
+        """The exact number that a single entry without letters is."""
         return self._single().value
 
     # printing -------------------------------------------------------------------------------------------------------------
 
     def latex(self, **style: Any) -> str:
-        """LaTeX for math mode: an entry, a `bmatrix`, or several of them for an array of three indices.
+        """Return LaTeX for math mode: an entry, a `bmatrix`, or several of them for an array of three indices.
 
         Args:
             **style: any of `angles="sum"`, `group="trigonometric"`, `abbreviate=None`, `notation="qddot"`, `digits=6`, `lhs=False`:
@@ -210,7 +208,7 @@ class Form:
         return printed("latex", self, style)
 
     def text(self, **style: Any) -> str:
-        """Plain text, arrays as NumPy writes them; `c12` is cos(q1 + q2). Styles as of `latex`.
+        """Return plain text, arrays as NumPy writes them; `c12` is cos(q1 + q2). Styles as for `latex`.
 
         >>> qddot.load("point_mass_2r", symbolic=True).equations().g[1].text()
         '9.81*m2*L2*c12'
@@ -220,7 +218,7 @@ class Form:
         return printed("text", self, style)
 
     def mathml(self, **style: Any) -> str:
-        """A `<math>` element that browsers render. Styles as of `latex`.
+        """Return a `<math>` element that browsers render. Styles as for `latex`.
 
         >>> qddot.load("point_mass_2r", symbolic=True).equations().M[1, 1].mathml()[:5]
         '<math'
@@ -230,7 +228,7 @@ class Form:
         return printed("mathml", self, style)
 
     def abbreviated(self, target: str = "text", **style: Any) -> tuple[str, Abbreviations]:
-        """Printed with short names for what the parameters make together, such as `k1 = m2*L1*L2`, and the definitions of these,
+        """Return the text with short names for products and sums of parameters, such as `k1 = m2*L1*L2`, and their definitions,
         which have the same printers. To share names between forms, give one `Abbreviations` to each as `abbreviate=`.
 
         Args:
@@ -247,10 +245,10 @@ class Form:
         return printed(target, self, {"abbreviate": short, **style}), short
 
     def sympy(self) -> Any:
-        """A SymPy expression, a matrix (a vector is a column), or an array of three indices, exactly equal.
+        """Return an exactly equal SymPy expression, matrix (a vector is a column), or array of three indices.
 
-        Joint variables and rates are real symbols `q1, qd1, qdd1`, so are parameters that took the place of numbers; the robot's
-        own symbols are themselves. It is expanded, in sines and cosines of single angles.
+        Joint variables, rates and parameters that stand for numbers are real symbols `q1, qd1, qdd1, m1`; the robot's own symbols
+        are themselves. It is expanded, in sines and cosines of single angles.
 
         >>> qddot.load("point_mass_2r", symbolic=True).equations().g[1].sympy()
         -981*L2*m2*sin(q1)*sin(q2)/100 + 981*L2*m2*cos(q1)*cos(q2)/100
@@ -260,10 +258,10 @@ class Form:
         return to_sympy(self)
 
     def python(self) -> str:
-        """Source of a Python function over NumPy: `def mass_matrix(q, *, L1, m1)`, with `qd` and `qdd` after `q` if they occur.
+        """Return the source of a Python function over NumPy: `def mass_matrix(q, *, L1, m1)`.
 
-        It broadcasts over leading dimensions. Parameters are keywords; those that took the place of numbers default to them. A name
-        that is no identifier is spelt as one.
+        Arguments `qd` and `qdd` follow `q` if they occur, and it broadcasts over leading dimensions. Parameters are keywords;
+        those that stand for numbers default to them. A name that is no identifier is spelt as one.
 
         >>> source = qddot.load("point_mass_2r", symbolic=True).equations().g.python()
         >>> source.splitlines()[3]
@@ -274,7 +272,7 @@ class Form:
         return python_source(Program(self, PythonPrinter))
 
     def c(self) -> str:
-        """Source of a C99 function: `void mass_matrix(const double q[2], const double p[4], double out[4])`.
+        """Return the source of a C99 function: `void mass_matrix(const double q[2], const double p[4], double out[4])`.
 
         `qd` and `qdd` stand after `q` if they occur; `p` holds the parameters in the order its comment gives, and is left out if
         there are none; `out` is filled row by row. Numbers are rounded to double, nothing else is.
@@ -304,12 +302,12 @@ class Form:
         return c_source(Program(self, CPrinter))
 
     def lambdify(self) -> Callable[..., Any]:
-        """A function `f(q, /, qd=None, qdd=None, **parameters)` that computes floats.
+        """Return a function `f(q, /, qd=None, qdd=None, **parameters)` that computes floats.
 
         Args of the function:
             q, qd, qdd: (..., nq), (..., nv), (..., nv), broadcast over leading dimensions; rates left out are zero.
-            tau, lam, p: keywords of forms that have their letters; zero where they are left out.
-            parameters: by name, numbers or arrays of the leading dimensions; those that took the place of numbers keep theirs.
+            tau, lam, p: keywords for forms that have their letters; zero where they are left out.
+            parameters: by name, numbers or arrays of the leading dimensions; those that stand for numbers keep theirs.
 
         Raises (the function; so does `evaluate`):
             InputError: an array of another shape, or a quaternion in q whose length is not 1.
@@ -332,3 +330,8 @@ class Form:
 
     def __str__(self) -> str:
         return self.text()
+
+
+def each(f: Callable[[Any], Any], entries: np.ndarray) -> np.ndarray:
+    """Apply a function to each entry of an object array."""
+    return np.vectorize(f, otypes=[object])(entries)

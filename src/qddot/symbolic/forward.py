@@ -2,9 +2,9 @@
 
     qdd = M^-1 (tau - h)        h = C qd + g + friction + springs
 
-The inverse of M is made of its minors over its determinant. Derivatives follow from those of inverse dynamics, which is a
-polynomial: `tau(q, qd, qdd(q, qd, tau)) = tau` gives `dqdd/dq = -M^-1 dtau/dq`, in the letters q, qd, qdd of the motion about
-which one linearises.
+The inverse of M is its adjugate over its determinant. Derivatives follow from those of inverse dynamics, which is a polynomial:
+`tau(q, qd, qdd(q, qd, tau)) = tau` gives `dqdd/dq = -M^-1 dtau/dq`, in the letters q, qd, qdd of the motion about which one
+linearises.
 """
 
 from __future__ import annotations
@@ -18,8 +18,7 @@ import numpy as np
 from qddot.arguments import shape_of
 from qddot.errors import InputError, SingularityError
 from qddot.symbolic.exact.minors import adjugate
-from qddot.symbolic.exact.ratio import quotient
-from qddot.symbolic.form import Form
+from qddot.symbolic.form import Form, each
 
 if TYPE_CHECKING:
     import sympy
@@ -40,10 +39,10 @@ class LinearForms(NamedTuple):
 class Forward:
     """`M(q) qdd = tau - h(q, qd)` solved, in the letters `tau1, tau2, ...`; `evaluate` and `lambdify` take `tau=`.
 
-    Of a robot with more than three joints M and h are given, and the steps of a solution with the factored M.
+    A robot with more than three joints has M, h and the steps of a solution with the factored M.
 
     Attributes:
-        equations: of the robot, with these letters.
+        equations: the robot's equations with these letters.
     """
 
     def __init__(self, equations: Equations) -> None:
@@ -81,20 +80,20 @@ class Forward:
                 "numbers of Robot.forward_dynamics"
             )
         B, d = inverse(self.M.entries)
-        rest = self.tau.entries - self.h.entries
-        return Form(self.equations, [quotient(x, d) for x in B @ rest], "forward_dynamics")
+        return Form(self.equations, B @ (self.tau.entries - self.h.entries) / d, "forward_dynamics")
 
     @cached_property
     def steps(self) -> tuple[tuple[sympy.Symbol, sympy.Expr], ...]:
-        """The solution for numbers `M11, M21, ...` and `r = tau - h`: `M = L^T D L` from the last row up, then two substitutions.
+        """Assignments (letter, value) that solve `M qdd = r` for numbers `M11, M21, ...` and `r = tau - h`: `M = L^T D L` from
+        the last row up, then two substitutions.
 
-        Each step gives one new letter, the last ones `qdd1, qdd2, ...`. Entries of M that are zero at every q cost nothing.
+        Each gives one new letter, the last ones `qdd1, qdd2, ...`. Entries of M that are zero at every q cost nothing.
         """
         return factored_steps(np.array([[bool(x) for x in row] for row in self.M.entries]))
 
 
 def factored_steps(present: np.ndarray) -> tuple[tuple[Any, Any], ...]:
-    """Assignments that solve `M x = r` for a symmetric M whose entries are zero where `present` (n, n) is False."""
+    """Return assignments that solve `M x = r` for a symmetric M whose entries are zero where `present` (n, n) is False."""
     from sympy import Symbol
 
     n, steps = len(present), []
@@ -127,13 +126,13 @@ def factored_steps(present: np.ndarray) -> tuple[tuple[Any, Any], ...]:
 
 
 def linearized(eq: Equations, q: Any, qd: Any, qdd: Any) -> LinearForms:
-    """A and B about a motion whose q, qd, qdd may be given; what is left out stays letters."""
+    """Return A and B about a motion; q, qd or qdd that is None stays letters."""
     eq._needs_coordinates("linearize")
     tau = eq.inverse_dynamics.entries
     generators = eq.alphabet.ring.generators
     if qd is not None and any(generators[i].kind == "sign" for x in tau for i in x.letters()):
         raise InputError("dry friction has a step at rest and no slope there: leave qd out, for a motion, or smooth the friction")
-    here = eq.substitution({**named("q", q, eq.nq), **named("qd", qd, eq.nv), **named("qdd", qdd, eq.nv)})
+    here = eq.substitution({**by_letter("q", q, eq.nq), **by_letter("qd", qd, eq.nv), **by_letter("qdd", qdd, eq.nv)})
     n = eq.nv
     M = each(here, eq.mass_matrix.entries)
     if n > LARGEST and not all(x.is_constant for x in M.flat):
@@ -145,25 +144,22 @@ def linearized(eq: Equations, q: Any, qd: Any, qdd: Any) -> LinearForms:
         [[eq.alphabet.derivative(x, j) for j in range(n)] + [eq.derivative(f"qd{j + 1}")(x) for j in range(n)] for x in tau],
         dtype=object,
     ).reshape(n, 2 * n)
-    over = lambda X: each(lambda x: quotient(x, d), X)  # noqa: E731
-    zero, one = eq.lift(0), eq.lift(1)
-    A, B = np.full((2 * n, 2 * n), zero, dtype=object), np.full((2 * n, n), zero, dtype=object)
-    for k in range(n):
-        A[k, n + k] = one
-    A[n:], B[n:] = over(-inverse_of_M @ each(here, slopes)), over(inverse_of_M)
+    A, B = np.zeros((2 * n, 2 * n), dtype=object), np.zeros((2 * n, n), dtype=object)
+    A[:n, n:] = np.eye(n, dtype=object)
+    A[n:], B[n:] = -inverse_of_M @ each(here, slopes) / d, inverse_of_M / d
     return LinearForms(Form(eq, A, "state_matrix"), Form(eq, B, "input_matrix"))
 
 
 def inverse(M: np.ndarray) -> tuple[np.ndarray, Any]:
-    """(B, d) with `M^-1 = B / d`. Raises SingularityError: M is singular."""
+    """Return (B, d) with `M^-1 = B / d`. Raises SingularityError: M is singular."""
     B, d = adjugate(M)
     if not d:
         raise SingularityError("the mass matrix is singular here: some motion of the joints moves no mass")
     return B, d
 
 
-def named(letter: str, values: Any, n: int) -> dict[str, Any]:
-    """Values of letters `q1, q2, ...`; one number stands for all."""
+def by_letter(letter: str, values: Any, n: int) -> dict[str, Any]:
+    """Return `{"q1": ..., "q2": ...}` from n values, or from one number for all; nothing from None."""
     if values is None:
         return {}
     alone = not isinstance(values, (Sequence, np.ndarray)) or isinstance(values, str) or shape_of(letter, values) == ()
@@ -171,7 +167,3 @@ def named(letter: str, values: Any, n: int) -> dict[str, Any]:
     if len(values) != n:
         raise InputError(f"{letter} has {len(values)} values, {n} are needed")
     return {f"{letter}{i + 1}": x for i, x in enumerate(values)}
-
-
-def each(f: Any, X: np.ndarray) -> np.ndarray:
-    return np.vectorize(f, otypes=[object])(X) if X.size else X

@@ -3,7 +3,7 @@
     p = dL/dqd = M qd        H(q, p) = p^T M^-1 p / 2 + P        qd = dH/dp = M^-1 p        pd = -dH/dq + tau - friction
 
 `dH/dq` at constant p is `-dL/dq` at constant qd: `pd = dK/dq - g - springs + tau - friction` with `qd = M^-1 p`. The inverse of M
-is made of its minors over its determinant.
+is its adjugate over its determinant.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import numpy as np
 
 from qddot.errors import InputError, SingularityError
 from qddot.symbolic.exact.minors import adjugate
-from qddot.symbolic.exact.ratio import quotient
 from qddot.symbolic.form import Form
 
 if TYPE_CHECKING:
@@ -28,10 +27,10 @@ LARGEST = 4
 class Hamilton:
     """Closed forms in q, momenta `p1, p2, ...` and joint forces `tau1, tau2, ...`; `evaluate` and `lambdify` take `p=` and `tau=`.
 
-    Of a robot with more than four joints only `M` and `p` are there: `M(q) qd = p` states what cannot be written out.
+    A robot with more than four joints has only `M` and `p`: `M(q) qd = p` states what is too long to be written out.
 
     Attributes:
-        equations: of the robot, with these letters.
+        equations: the robot's equations with these letters.
     """
 
     def __init__(self, equations: Equations) -> None:
@@ -48,25 +47,27 @@ class Hamilton:
 
     @property
     def M(self) -> Form:
-        """M(q), of `M qd = p`."""
+        """M(q) in `M qd = p`."""
         return self.equations.mass_matrix
 
     @cached_property
     def M_inverse(self) -> Form:
         """M^-1 (nv, nv), ratios of polynomials."""
-        return self._over(self._inverse[0], "mass_matrix_inverse")
+        B, d = self._inverse
+        return Form(self.equations, B / d, "mass_matrix_inverse")
 
     @cached_property
     def H(self) -> Form:
         """`p^T M^-1 p / 2 + P`."""
         B, d = self._inverse
         p = self.p.entries
-        return Form(self.equations, quotient(p @ B @ p / 2, d) + self.equations.V._single(), "hamiltonian_of_momentum")
+        return Form(self.equations, p @ B @ p / 2 / d + self.equations.V._single(), "hamiltonian_of_momentum")
 
     @cached_property
     def qd(self) -> Form:
         """`dH/dp = M^-1 p` (nv,)."""
-        return self._over(self._inverse[0] @ self.p.entries, "velocities_of_momentum")
+        B, d = self._inverse
+        return Form(self.equations, B @ self.p.entries / d, "velocities_of_momentum")
 
     @cached_property
     def pd(self) -> Form:
@@ -76,18 +77,18 @@ class Hamilton:
             raise InputError("friction grows with the load on a joint: there is no closed form of the rates of momenta")
         B, d = self._inverse
         u = B @ self.p.entries  # qd = u / d
-        kinetic = [quotient(u @ eq.mass_matrix_gradient[:, :, k] @ u / 2, d * d) for k in range(eq.nv)]
+        kinetic = [u @ eq.mass_matrix_gradient[:, :, k] @ u / 2 / (d * d) for k in range(eq.nv)]
         friction = [self._at_velocities(x) for x in eq.friction_torque.entries]
         forces = eq.alphabet.further["force"]
         still = eq.gravity_torque.entries + eq.spring_torque.entries
         rates = [a + t - f - g for a, t, f, g in zip(kinetic, forces, friction, still)]
         return Form(eq, rates, "rates_of_momentum")
 
-    # what they are made of ------------------------------------------------------------------------------------------------
+    # intermediate results -------------------------------------------------------------------------------------------------
 
     def _at_velocities(self, x: Any) -> Any:
-        """A friction torque with `qd = M^-1 p`. Raises InputError: it depends on the sign of a velocity, which is none of momenta
-        alone."""
+        """Return a friction torque with `qd = M^-1 p`. Raises InputError: it depends on the sign of a velocity, which has no
+        letter in momenta."""
         if any(self.equations.alphabet.ring.generators[i].kind == "sign" for i in x.letters()):
             raise InputError("dry friction depends on the signs of velocities, and these have no letters in momenta")
         value = {self.equations.letter(f"qd{c + 1}"): v for c, v in enumerate(self.qd.entries)}
@@ -95,6 +96,7 @@ class Hamilton:
 
     @cached_property
     def _inverse(self) -> tuple[np.ndarray, Any]:
+        """(B, d) with `M^-1 = B / d`."""
         n = self.equations.nv
         if n > LARGEST:
             raise InputError(
@@ -105,6 +107,3 @@ class Hamilton:
         if not d:
             raise SingularityError("the mass matrix is singular at every q: some motion of the joints moves no mass")
         return B, d
-
-    def _over(self, X: np.ndarray, name: str) -> Form:
-        return Form(self.equations, np.vectorize(lambda x: quotient(x, self._inverse[1]), otypes=[object])(X), name)

@@ -1,4 +1,4 @@
-"""A robot over exact scalars, and its letters: expressions in them are read, differentiated and put in their place."""
+"""A robot over exact scalars, and its letters, in which expressions are read, differentiated and substituted."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from qddot.algorithms.quantities import homogeneous
 from qddot.arguments import word
 from qddot.errors import InputError, unknown_name
 from qddot.model.model import LiftedModel, Model
-from qddot.symbolic.exact.exact_model import ExactModel
+from qddot.symbolic.exact.exact_model import ExactModel, scalars_in
 from qddot.symbolic.exact.ratio import Ratio
 from qddot.symbolic.exact.ring import Poly
 from qddot.symbolic.form import Form
@@ -29,9 +29,9 @@ class RobotInLetters:
     """A robot whose numbers are exact and whose joint variables are letters; `Equations` are written in them.
 
     Attributes:
-        notes: what was read as something else, such as an angle 1.5708 as pi/2, and what was left out.
-        values: of each symbol that took the place of a number (see `Robot.equations`), its value.
-        coordinates: names of the joint variables; none where they are `q1, q2, ...`.
+        notes: sentences about numbers read as others, such as an angle 1.5708 as pi/2, and about what was left out.
+        values: the value of each symbol that stands for a number (see `Robot.equations`).
+        coordinates: names of the joint variables; empty if they are `q1, q2, ...`.
     """
 
     def __init__(
@@ -70,19 +70,16 @@ class RobotInLetters:
     @cached_property
     def parameters(self) -> tuple[str, ...]:
         """The symbols that occur in the robot's constants, also inside a sine, a root or a reciprocal."""
-        used: set[int] = set()
-        for x in (*constants_of(self.lifted), *map(self.alphabet.exact, self.constants)):
-            if isinstance(x, Poly):
-                used |= x.letters()
-        letters = self.alphabet.ring.generators
+        scalars = scalars_in(*constants_of(self.lifted), *map(self.alphabet.exact, self.constants))
+        used = set[int]().union(*(x.letters() for x in scalars if isinstance(x, Poly)))
         return tuple(
             g.name
-            for i, g in enumerate(letters)
-            if g.kind == "parameter" and (i in used or used & set(self.alphabet.dependents(i)))
+            for i, g in enumerate(self.alphabet.ring.generators)
+            if g.kind == "parameter" and not used.isdisjoint((i, *self.alphabet.dependents(i)))
         )
 
     def lift(self, x: Any) -> Any:
-        """A number, SymPy expression, form or polynomial as an entry of a form.
+        """Return a number, SymPy expression, form or polynomial as an entry of a form.
 
         >>> equations = qddot.load("two_link", symbolic=True).equations()
         >>> equations.lift(equations.read("m1")) == equations.read("m1"), equations.lift(3) == equations.read("3")
@@ -101,7 +98,7 @@ class RobotInLetters:
         return self.alphabet.ring.constant(x) if isinstance(x, (int, Fraction, np.integer)) else x
 
     def read(self, expression: Any) -> Poly:
-        """A SymPy expression, or its text, in the letters of these equations: `m2*L1*L2*cos(q1 + q2)*qd1**2`, `sign(qd1)`.
+        """Read a SymPy expression, or its text, in the letters of these equations: `m2*L1*L2*cos(q1 + q2)*qd1**2`, `sign(qd1)`.
 
         >>> equations = qddot.load("point_mass_2r", symbolic=True).equations()
         >>> equations.g[1] == equations.read("981/100 * m2*L2*cos(q1 + q2)")
@@ -112,20 +109,19 @@ class RobotInLetters:
         return read_expression(self, expression)
 
     def letter(self, name: Any) -> int:
-        """The index of a letter: by its name, or by the SymPy symbol or form that is this letter.
+        """Return the index of a letter, given by its name, or by the SymPy symbol or form that is this letter.
 
         >>> equations = qddot.load("two_link", symbolic=True).equations()
         >>> equations.letter("m1") == equations.letter(equations.read("m1"))
         True
         """
-        name = str(name)
-        for i, g in enumerate(self.alphabet.ring.generators):
-            if g.name == name:
-                return i
-        raise unknown_name("letter", name, [g.name for g in self.alphabet.ring.generators])
+        name, known = str(name), [g.name for g in self.alphabet.ring.generators]
+        if name not in known:
+            raise unknown_name("letter", name, known)
+        return known.index(name)
 
     def derivative(self, name: Any) -> Callable[[Any], Any]:
-        """Differentiation with respect to a letter and all that is made of it, such as the sine of a joint variable.
+        """Return the derivative, as a function, with respect to a letter, through all letters made of it, such as its sine.
 
         >>> equations = qddot.load("point_mass_2r", symbolic=True).equations()
         >>> by_q2 = equations.derivative("q2")
@@ -146,7 +142,7 @@ class RobotInLetters:
         return lambda p: self.alphabet.derivative(p, columns[0])
 
     def substitution(self, values: Mapping[Any, Any]) -> Callable[[Any], Any]:
-        """Replacement of letters, all at once; a joint variable takes its sine and cosine with it.
+        """Return a function that replaces letters, all at once; the sine and cosine of a joint variable are replaced with it.
 
         >>> equations = qddot.load("point_mass_2r", symbolic=True).equations()
         >>> stretched = equations.substitution({"q2": 0})
@@ -160,7 +156,7 @@ class RobotInLetters:
     # kinematics -----------------------------------------------------------------------------------------------------------
 
     def transform(self, frame: str | None = None) -> Form:
-        """Pose of a frame in the world, 4 x 4; of the tip by default.
+        """Return the pose of a frame in the world, 4 x 4; of the tip by default.
 
         >>> print(qddot.load("point_mass_2r", symbolic=True).equations().transform()[0, 3])
         L1*c1 + L2*c12
@@ -169,33 +165,30 @@ class RobotInLetters:
         return Form(self, homogeneous(pose), "transform")
 
     def jacobian(self, frame: str | None = None, reference: str = "space") -> Form:
-        """Geometric Jacobian 6 x nv, angular first; references as in `Robot.jacobian`.
+        """Return the geometric Jacobian 6 x nv, angular first; references as in `Robot.jacobian`.
 
         >>> print(qddot.load("point_mass_2r", symbolic=True).equations().jacobian(reference="body")[3:5])
         [[L1*s2, 0],
          [L1*c2 + L2, L2]]
         """
-        self._reference(reference)
+        word("reference", reference, jacobian.REFERENCES)
         columns = jacobian.jacobian(self.lifted, self.alphabet.q, self._frame(frame), reference)
         return Form(self, jacobian.rows(columns), "jacobian")
 
     def jacobian_dot(self, frame: str | None = None, reference: str = "space") -> Form:
-        """dJ/dt, 6 x nv.
+        """Return dJ/dt, 6 x nv.
 
         >>> print(qddot.load("point_mass_2r", symbolic=True).equations().jacobian_dot(reference="body")[3:5])
         [[L1*c2*qd2, 0],
          [-L1*s2*qd2, 0]]
         """
-        self._reference(reference)
+        word("reference", reference, jacobian.REFERENCES)
         a = self.alphabet
         columns = jacobian.jacobian_rate(self.lifted, a.q, a.qd, self._frame(frame), reference)
         return Form(self, jacobian.rows(columns), "jacobian_dot")
 
     def _frame(self, frame: str | None) -> str:
         return self.model.tip if frame is None else frame
-
-    def _reference(self, reference: str) -> None:
-        word("reference", reference, jacobian.REFERENCES)
 
     def _needs_coordinates(self, what: str) -> None:
         if self.nq != self.nv:
@@ -211,18 +204,11 @@ def softened_rates(model: LiftedModel) -> Iterator[Poly]:
                 yield v * v * v * v + w * w * w * w
 
 
-def constants_of(model: LiftedModel) -> Sequence[Any]:
-    """Every constant of a lifted model."""
-    found: list[Any] = list(model.gravity)
-    note = lambda x: (found.append(x), x)[1]  # noqa: E731
+def constants_of(model: LiftedModel) -> Iterator[Any]:
+    """Yield the constants of a lifted model: scalars, nested tuples of them, and drives."""
+    yield model.gravity
     for body in model.bodies:
-        m, h, I = body.inertia
-        found += [m, *h, *(x for row in I for x in row), *body.placement.p, *(x for row in body.placement.R for x in row)]
-        found += [body.rate, body.offset]
+        yield from (body.inertia, body.placement, body.rate, body.offset, *(axis for _, axis in body.subspace))
         if body.is_driven:
-            body.drive.map(note)
-        found += [x for _, s in body.subspace for x in s.components()]
-    for name in model.source.mechanism.frames:
-        pose = model.frame(name)[1]
-        found += [*pose.p, *(x for row in pose.R for x in row)]
-    return found
+            yield body.drive
+    yield from (model.frame(name)[1] for name in model.source.mechanism.frames)

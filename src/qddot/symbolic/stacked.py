@@ -1,4 +1,4 @@
-"""Newton-Euler with every body stacked, in closed form: the blocks and what they make together.
+"""Newton-Euler with every body stacked, in closed form: the blocks, and their products M, c, g and tau.
 
 V = L A qd        Vdot = L (A qdd - ad_Aqd W V + Vdot_base)        F = L^T (G Vdot - ad_V^T G V)        tau = A^T F
 M = A^T L^T G L A        c = -A^T L^T (G L ad_Aqd W + ad_V^T G) V        g = A^T L^T G L Vdot_base
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
 
 
 class StackedForms:
-    """Six rows a body, each in its own frame, which stands on the joint with z along the axis; angular first. Links and rotors that
-    are bodies, without what else sits on the joints (friction, springs, reflected inertia).
+    """Blocks with six rows a body, angular first, in the body's frame, which stands on the joint with z along the axis. Bodies are
+    links and rotors; friction, springs and reflected inertia at the joints are left out.
 
     Attributes:
         bodies: names, in order: body i has the rows `6 i` to `6 i + 5`.
         A: (6 n, nv), the joints' motions.
-        L: (6 n, 6 n), `(1 - W)^-1`: in the row of a body, the step from each of its ancestors.
-        W: (6 n, 6 n), in the row of a body the step from its parent, in the parent's column.
+        L: (6 n, 6 n), `(1 - W)^-1`: in the row of a body, the transformation of twists from each of its ancestors.
+        W: (6 n, 6 n), in the row of a body and the column of its parent, the transformation of twists from parent to body.
         G: (6 n, 6 n), spatial inertias on the diagonal.
         ad_Aqd, ad_V: (6 n, 6 n), brackets `[ad]` of the joints' velocities and of the twists, on the diagonal.
         V: (6 n,), twists.
         Vdot_base: (6 n,), minus the acceleration of gravity, seen from the bodies that stand on the base.
-        M, c, g, Mdot: what the blocks make together.
+        M, c, g, Mdot: mass matrix, Coriolis torque, gravity torque and dM/dt from the blocks.
     """
 
     def __init__(self, equations: Equations) -> None:
@@ -46,7 +46,7 @@ class StackedForms:
 
     @cached_property
     def Vdot(self) -> Form:
-        """Accelerations (6 n,), gravity included: at rest those of a robot that is lifted with 9.81 m/s^2."""
+        """Accelerations (6 n,) minus gravity: at rest as if the base accelerated upwards with 9.81 m/s^2."""
         driven = self.A @ self.equations.qdd - self.ad_Aqd @ self.W @ self.V + self.Vdot_base
         return Form(self.equations, (self.L @ driven).entries, "stacked_Vdot")
 
@@ -61,7 +61,7 @@ class StackedForms:
         return Form(self.equations, (self.A.T @ self.F).entries, "inverse_dynamics")
 
     def block(self, form: Form, body: Any, other: Any = None) -> Form:
-        """The six rows of a body (by its name or number), and the six columns of another."""
+        """Return the six rows of a body (by its name or number), and of these, the six columns of another if one is given."""
         rows = self._rows(body)
         return form[rows] if other is None else form[rows, self._rows(other)]
 

@@ -5,7 +5,7 @@
     g_C = J_bar^T g           with J_bar = M^-1 J^T M_C, = J^-1 where J is square
     C_C = J^-T (C - M J^-1 Jdot) J^-1            where J is square
 
-Neither is inverted: everything is made of minors of J and M, over one denominator.
+Nothing is inverted: everything is made of minors of J and M, over one denominator.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ import numpy as np
 from qddot.arguments import names
 from qddot.errors import InputError, SingularityError, unknown_name
 from qddot.symbolic.exact.minors import adjugate, bordered_inverse, independent_columns
-from qddot.symbolic.exact.ratio import divide
 from qddot.symbolic.form import Form
 
 if TYPE_CHECKING:
@@ -27,18 +26,16 @@ if TYPE_CHECKING:
 ROWS = ("wx", "wy", "wz", "x", "y", "z")
 MAX_JOINTS = 4
 
-Matrix = np.ndarray
-
 
 class TaskSpace(NamedTuple):
     """Closed forms at a frame, named as the numbers of `Robot.task_space`; entries polynomials or ratios of them, in q and qd.
 
     Attributes:
-        frame, rows: whose velocity V is, and which parts of it (r,).
+        frame, rows: the frame whose velocity V is, and the parts (r,) of that velocity.
         J: (r, nv), `V = J qd`.
-        J_bar: (nv, r), J^-1 or, of a redundant arm, the inverse that moves the joints with the least kinetic energy.
+        J_bar: (nv, r), J^-1 or, for a redundant arm, the inverse that moves the joints with the least kinetic energy.
         M_C: the mass felt there (r, r).
-        C_C: `c_C = C_C V` and `dM_C/dt - 2 C_C` skew (r, r); None of a redundant arm, where V does not tell qd.
+        C_C: (r, r), with `c_C = C_C V` and `dM_C/dt - 2 C_C` skew; None for a redundant arm, where V does not determine qd.
         c_C: Coriolis and centripetal forces (r,).
         g_C: gravity (r,).
     """
@@ -56,40 +53,39 @@ class TaskSpace(NamedTuple):
 def task_space(equations: Equations, frame: str | None, rows: Sequence[str] | None, reference: str) -> TaskSpace:
     """See `Equations.task_space`."""
     frame = equations._frame(frame)
-    places = chosen(rows)
-    rows = tuple(ROWS[i] for i in places)
+    indices = chosen(rows)
+    rows = tuple(ROWS[i] for i in indices)
     n = equations.nv
-    J = equations.jacobian(frame, reference)[places]
+    J = equations.jacobian(frame, reference)[indices]
     if len(rows) > n:
         raise InputError(f"{len(rows)} rows ({', '.join(rows)}) of a robot with {n} joints: choose at most {n} with rows=")
     if n > MAX_JOINTS:
         raise InputError(f"closed forms in task space are for at most {MAX_JOINTS} joints, this robot has {n}: they grow too long")
-    rank = len(independent_columns(J.entries))  # at almost every q
+    rank = len(independent_columns(J.entries))  # that of almost every q
     if rank < len(rows):
         raise SingularityError(
             f"the rows {', '.join(rows)} of the Jacobian of {frame!r} have rank {rank} at every q, not {len(rows)}"
         )
-    Jdot = equations.jacobian_dot(frame, reference)[places].entries
+    Jdot = equations.jacobian_dot(frame, reference)[indices].entries
     M, C, c, g = (form.entries for form in (equations.M, equations.C, equations.c, equations.g))
     square = len(rows) == n
-    B, N, over = (square_inverse if square else weighted_inverse)(J.entries, M)
-    if not over[0]:
+    B, N, (d, e) = (square_inverse if square else weighted_inverse)(J.entries, M)
+    if not d:
         raise SingularityError("the mass matrix is singular at every q: some motion of the joints moves no mass")
-    form = lambda X, below: Form(equations, np.vectorize(lambda x: divide(x, below), otypes=[object])(X))  # noqa: E731
-    whole = over[0] * over[1]
     return TaskSpace(
         frame,
         rows,
         J=J,
-        J_bar=form(B, over[0]),
-        M_C=form(N, whole),
-        C_C=form(B.T @ (C * over[0] - M @ B @ Jdot) @ B, whole * over[0]) if square else None,
-        c_C=form(B.T @ c * over[1] - N @ (Jdot @ equations.qd.entries), whole),
-        g_C=form(B.T @ g, over[0]),
+        J_bar=Form(equations, B / d),
+        M_C=Form(equations, N / (d * e)),
+        C_C=Form(equations, B.T @ (C * d - M @ B @ Jdot) @ B / (d * d * e)) if square else None,
+        c_C=Form(equations, (B.T @ c * e - N @ (Jdot @ equations.qd.entries)) / (d * e)),
+        g_C=Form(equations, B.T @ g / d),
     )
 
 
 def chosen(rows: Sequence[str] | None) -> list[int]:
+    """Return the indices in `ROWS` of the rows asked for; all if None."""
     if rows is None:
         return list(range(len(ROWS)))
     rows = names("rows", rows)
@@ -103,16 +99,17 @@ def chosen(rows: Sequence[str] | None) -> list[int]:
     return [ROWS.index(row) for row in rows]
 
 
-Inverse = tuple[Matrix, Matrix, tuple[Any, Any]]
-"""B, N and (d, e): the inverse of J is B / d, and the mass N / (d e)."""
+Inverse = tuple[np.ndarray, np.ndarray, tuple[Any, Any]]
+"""(B, N, (d, e)): the inverse of J is B / d, and the mass felt at the frame is N / (d e)."""
 
 
-def square_inverse(J: Matrix, M: Matrix) -> Inverse:
+def square_inverse(J: np.ndarray, M: np.ndarray) -> Inverse:
+    """Return the inverse of a square Jacobian."""
     B, d = adjugate(J)
     return B, B.T @ M @ B, (d, d)
 
 
-def weighted_inverse(J: Matrix, M: Matrix) -> Inverse:
+def weighted_inverse(J: np.ndarray, M: np.ndarray) -> Inverse:
     """Return the weighted inverse of a redundant arm's Jacobian, `M^-1 J^T (J M^-1 J^T)^-1`."""
     _, B, Z, d = bordered_inverse(M, J)
     return B, -Z, (d, 1)

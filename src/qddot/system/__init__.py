@@ -1,4 +1,4 @@
-"""Systems given by their energies instead of links and joints: `System(T, V, ...)`, with everything else a robot has."""
+"""Systems given by their energies instead of links and joints: `System(T, V, ...)`, with the other methods of a robot."""
 
 from qddot.system.system import System
 

@@ -1,4 +1,4 @@
-"""From the energies of a system to its equations of motion, step by step, each step checked against the compiled kernels."""
+"""Derivation of a system's equations of motion from its energies, step by step, each step checked against the compiled kernels."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def derive(
 
 
 class Steps:
-    """One system in letters, and compiled with random values for its symbols."""
+    """The steps for one system, in letters; checked against kernels with random values for its symbols."""
 
     def __init__(self, system: System) -> None:
         self.system, self.eq = system, system.equations()
@@ -123,6 +123,6 @@ class Steps:
         return Step("The equations of motion", prose, equations, checks)
 
     def check(self, what: str, form: Form, expected: Callable[..., Any]) -> Check:
-        """A closed form against the kernels. Raises DerivationError: they differ."""
+        """Compare a closed form with the kernels. Raises DerivationError: they differ."""
         values = ((form.evaluate(state[0], state[1], state[2], self.drawn), expected(*state)) for state in self.states)
         return compared(what, [(np.asarray(a), np.asarray(b)) for a, b in values])

@@ -1,4 +1,4 @@
-"""The closed forms of a system: the same `Equations`, read from its energies instead of its links."""
+"""The closed forms of a system: `Equations` that are read from its energies instead of its links."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from qddot.system.model import SystemModel, needs_links
 
 
 class SystemEquations(Equations):
-    """`tau = M qdd + c + g + dD/dqd - Q` of a system, exactly, in its own coordinates, or in the letters `q1, qd1, ...`, which mean
-    the same."""
+    """The exact equations `tau = M qdd + c + g + dD/dqd - Q` of a system, in its own coordinates or, equivalently, in the letters
+    `q1, qd1, ...`."""
 
     model: SystemModel
 
@@ -43,10 +43,11 @@ class SystemEquations(Equations):
         self._letters = {name: letter for name, letter in letters if name != letter}
 
     def letter(self, name: Any) -> int:
-        """The index of a letter; `theta`, `thetad` and `thetadd` are those of a coordinate of this name."""
+        """Return the index of a letter; `theta`, `thetad` and `thetadd` belong to a coordinate `theta`."""
         return super().letter(self._letters.get(str(name), name))
 
     def _read(self, what: str, x: sympy.Expr) -> Any:
+        """Read an expression as an exact polynomial. Raises InputError: it has no canonical closed form."""
         try:
             return self.read(x)
         except NotPolynomialError as error:
@@ -72,11 +73,11 @@ class SystemEquations(Equations):
 
     @cached_property
     def generalized_forces(self) -> Form:
-        """Q(q, qd), besides tau."""
+        """Generalised forces Q(q, qd), which act in addition to tau."""
         return Form(self, [self._read("a force", x) for x in self.model.lagrangian.Q], "generalized_forces")
 
     def _by(self, form: Form, letter: str) -> np.ndarray:
-        """Derivatives of one entry with respect to all letters q, or qd."""
+        """Return the derivatives of one entry with respect to all letters q, or qd."""
         return np.array([form.diff(f"{letter}{i + 1}")._single() for i in range(self.nv)], dtype=object)
 
     @cached_property
@@ -91,14 +92,14 @@ class SystemEquations(Equations):
 
     @cached_property
     def coriolis_torque(self) -> Form:
-        """`d/dt dT/dqd - M qdd - d(T - T0)/dq` (nv,): what velocities alone ask for."""
+        """`d/dt dT/dqd - M qdd - d(T - T0)/dq` (nv,): the forces due to velocities."""
         moving, inertial = self.generalized_momentum.dt().entries, self.mass_matrix.entries @ self.qdd.entries
         own = self.kinetic_energy - self.kinetic_energy.subs(dict.fromkeys((f"qd{i + 1}" for i in range(self.nv)), 0))
         return Form(self, moving - inertial - self._by(own, "q"), "coriolis_torque")
 
     @cached_property
     def gravity_torque(self) -> Form:
-        """d(V - T0)/dq (nv,): what holds the system still."""
+        """d(V - T0)/dq (nv,): the forces that hold the system at rest."""
         still = self.kinetic_energy.subs(dict.fromkeys((f"qd{i + 1}" for i in range(self.nv)), 0))
         return Form(self, self._by(self.potential_energy - still, "q"), "gravity_torque")
 
@@ -120,7 +121,7 @@ class SystemEquations(Equations):
 
     @cached_property
     def inverse_dynamics(self) -> Form:
-        """tau (nv,), everything together."""
+        """tau (nv,), the sum of all terms."""
         return Form(self, self.load_torque.entries + self.friction_torque.entries, "inverse_dynamics")
 
     @cached_property
@@ -151,7 +152,7 @@ for _name in ("stacked", "voltage", "motor_torque"):
 
 
 def constants_in(x: Any, letters: set) -> Iterator[Any]:
-    """The largest parts of an expression without coordinates and velocities, and of angles their constant part."""
+    """Yield the largest parts of an expression without coordinates and velocities; for sines and cosines those of their angles."""
     if not x.free_symbols & letters:
         if x.free_symbols:
             yield x

@@ -1,4 +1,4 @@
-"""A Lagrangian as SymPy expressions, and what follows from it by differentiation.
+"""A Lagrangian as SymPy expressions, and the terms of the equations of motion, found by differentiation.
 
     d/dt dL/dqd - dL/dq + dD/dqd - Q = tau        L = T - V        T = qd^T M(q) qd / 2 + b(q)^T qd + T0(q)
 
@@ -6,7 +6,7 @@ so that `M qdd + c + g + dD/dqd - Q = tau` with `g = d(V - T0)/dq` and
 
     c_k = sum_ij (dM_kj/dq_i - dM_ij/dq_k / 2) qd_i qd_j + sum_j (db_k/dq_j - db_j/dq_k) qd_j
 
-T need not be homogeneous in the velocities: on a turntable b and T0 are the forces of Coriolis and the centrifugal potential.
+T need not be homogeneous in the velocities: on a turntable, b gives Coriolis forces, and -T0 is the centrifugal potential.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from qddot.symbolic.exact.expressions import parsed
 from qddot.symbolic.printing.notation import rate
 
 Expr = Any
-"""A SymPy expression; its own annotations know less of it than this."""
+"""A SymPy expression; SymPy's own annotations are not precise enough for a type checker."""
 
 KNOWN = (sympy.sin, sympy.cos, sympy.tan, sympy.sign, sympy.Abs)
-"""Functions that every target computes; roots and whole powers besides."""
+"""Functions that every target computes; square roots and whole powers are also permitted."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Lagrangian:
     T: Expr
     V: Expr
     D: Expr
-    Q: tuple[Expr, ...]  # a generalised force a coordinate, N or N m
+    Q: tuple[Expr, ...]  # one generalised force per coordinate, N or N m
 
     @property
     def n(self) -> int:
@@ -63,14 +63,14 @@ class Lagrangian:
 
     @cached_property
     def angles(self) -> frozenset[int]:
-        """Coordinates that stand inside a sine or cosine."""
+        """Indices of the coordinates that occur inside a sine, cosine or tangent."""
         inside = set()
         for x in (self.T, self.V, self.D, *self.Q):
             for f in x.atoms(sympy.sin, sympy.cos, sympy.tan):
                 inside |= f.free_symbols
         return frozenset(i for i, q in enumerate(self.q) if q in inside)
 
-    # what follows ---------------------------------------------------------------------------------------------------------
+    # terms of the equations of motion --------------------------------------------------------------------------------------
 
     @cached_property
     def still(self) -> dict[Any, int]:
@@ -105,7 +105,7 @@ class Lagrangian:
 
     @cached_property
     def coriolis_matrix(self) -> list[list[Expr]]:
-        """C with `C qd = c`: Christoffel's part, and the skew part of b."""
+        """C with `C qd = c`: the part of the Christoffel symbols, and the skew part of b."""
         n = range(self.n)
         turn = [[sympy.diff(self.b[k], self.q[j]) - sympy.diff(self.b[j], self.q[k]) for j in n] for k in n]
         return [[sum((self.christoffel[i][j][k] * self.qd[i] for i in n), turn[k][j]) for j in n] for k in n]
@@ -124,7 +124,7 @@ class Lagrangian:
 
     @cached_property
     def forces(self) -> list[Expr]:
-        """`dL/dq - dD/dqd + Q`: what changes the momenta besides tau."""
+        """`dL/dq - dD/dqd + Q`: the rates of the momenta without tau."""
         return [sympy.diff(self.T - self.V, q) - f + x for q, f, x in zip(self.q, self.friction, self.Q)]
 
     @cached_property
@@ -149,11 +149,11 @@ class Lagrangian:
         put = lambda x: x.subs(values, simultaneous=True)  # noqa: E731
         return Lagrangian(self.names, put(self.T), put(self.V), put(self.D), tuple(map(put, self.Q)))
 
-    # does it make sense? --------------------------------------------------------------------------------------------------
+    # checks ----------------------------------------------------------------------------------------------------------------
 
     def check(self) -> None:
-        """Refuse what has no equations of motion. Raises InputError: a velocity that T does not have, one of higher power than two,
-        a potential with a velocity, an open function; SingularityError: the mass matrix is singular at every q."""
+        """Refuse energies without equations of motion. Raises InputError: a velocity that T does not contain, or not quadratically,
+        a potential with a velocity, an unknown function; SingularityError: the mass matrix is singular at every q."""
         parts = {"T": self.T, "V": self.V, "dissipation": self.D} | {
             f"the force on {name}": x for name, x in zip(self.names, self.Q)
         }
@@ -180,7 +180,8 @@ class Lagrangian:
 
 
 def lagrangian(names: Sequence[str], T: Any, V: Any, D: Any, forces: Mapping[str, Any]) -> Lagrangian:
-    """Lagrangian from expressions or texts of a user in coordinates `x`, `theta`, `q1` and velocities `xd`, `thetad`, `qd1`."""
+    """Return the Lagrangian of a user's expressions or texts, in coordinates `x`, `theta`, `q1` and velocities `xd`, `thetad`,
+    `qd1`."""
     names = as_names(names)
     for name in forces:
         if name not in names:
@@ -193,7 +194,7 @@ def lagrangian(names: Sequence[str], T: Any, V: Any, D: Any, forces: Mapping[str
 
 
 def as_names(names: Any) -> tuple[str, ...]:
-    """Names of coordinates: texts, symbols, or functions of time such as SymPy's `dynamicsymbols`."""
+    """Return the names of coordinates given as texts, symbols, or functions of time such as SymPy's `dynamicsymbols`."""
     several = names.replace(",", " ").split() if isinstance(names, str) else names
     if not isinstance(several, Sequence) or not several:
         raise InputError(f"coordinates={names!r}: names are needed, such as ['x', 'theta']")
@@ -205,7 +206,7 @@ def as_names(names: Any) -> tuple[str, ...]:
 
 
 def in_letters(what: str, x: Any, names: Sequence[str]) -> Expr:
-    """An expression in q1, qd1, ... instead of the user's coordinates and velocities."""
+    """Return an expression in q1, qd1, ... instead of the user's coordinates and velocities."""
     if isinstance(x, str):
         x = parsed(x)
     try:
@@ -214,7 +215,7 @@ def in_letters(what: str, x: Any, names: Sequence[str]) -> Expr:
         raise InputError(f"{what}={x!r} is not an expression") from None
     if not isinstance(x, sympy.Expr):
         raise InputError(f"{what}={x!r} is not an expression")
-    for d in sorted(x.atoms(sympy.Derivative), key=str):  # of SymPy's mechanics: x(t), and its derivative
+    for d in sorted(x.atoms(sympy.Derivative), key=str):  # x(t) and its derivative, as SymPy's mechanics module writes them
         f, order = d.expr, d.derivative_count
         if order == 1 and f.func.__name__ in names:
             x = x.xreplace({d: sympy.Symbol(rate(f.func.__name__))})
@@ -243,6 +244,7 @@ def letters(letter: str, n: int) -> list[sympy.Symbol]:
 
 
 def refuse_unknown_functions(what: str, x: Expr) -> None:
+    """Refuse an expression with functions or powers that cannot be computed, or that is not real. Raises InputError."""
     for f in x.atoms(sympy.Function):
         if not isinstance(f, KNOWN):
             raise InputError(f"{what} has {f}: known are sin, cos, tan, sign, Abs, square roots and whole powers")
@@ -258,7 +260,7 @@ def determinant(M: list[list[Expr]]) -> Expr:
 
 
 def is_zero(x: Any) -> bool:
-    """Whether an expression vanishes wherever its letters are; numbers tell, then SymPy proves it."""
+    """True if an expression is identically zero; numbers disprove it quickly, or else SymPy proves it."""
     x = sympy.sympify(x)
     if not x.free_symbols:
         return bool(sympy.simplify(x) == 0)

@@ -1,4 +1,4 @@
-"""A system as a model: one coordinate a joint of a skeleton without mass, and a Lagrangian in the place of links."""
+"""A system as a model: one joint per coordinate, between links without mass, and a Lagrangian instead of inertias."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ WITHOUT_LINKS = "a System is given by its energies and has no links, frames or d
 
 
 class SystemModel(Model):
-    """Model with coordinates, symbols and constraints to everything that computes; its quantities follow from the Lagrangian.
+    """A model whose quantities follow from a Lagrangian; it has the coordinates, symbols and constraints of any other model.
 
     Args:
         written: the Lagrangian as the user wrote it.
         values: numbers for some of its symbols.
-        variables: names of those symbols that are given a number in each call; `values` has what they are otherwise.
-        bound: what they are in this trace.
+        variables: names of those symbols that are given a number in each call; `values` has their defaults.
+        bound: scalars for these symbols in the present trace.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class SystemModel(Model):
 
     @property
     def quantities(self) -> Mapping[str, Quantity]:
-        """Quantities that can be computed, and how."""
+        """The quantities that can be computed, by name."""
         from qddot.system.quantities import QUANTITIES
 
         return QUANTITIES
@@ -77,8 +77,8 @@ class SystemModel(Model):
 
     @cached_property
     def variables(self) -> tuple[Variable, ...]:
-        """Symbols that are given a number in each call. Raises UnknownNameError: no such symbol; InputError: one without a value,
-        or one that stands in a constraint."""
+        """The symbols that are given a number in each call. Raises UnknownNameError: no such symbol; InputError: one without a
+        value, or one that occurs in a constraint."""
         known = {s.name: x for s, x in self.values.items()}
         for name in self.open:
             if name not in known and name in map(str, self.symbols):
@@ -135,11 +135,11 @@ class LiftedSystem(LiftedModel):
 
     @property
     def bodies(self) -> Any:
-        """None: no algorithm over bodies may pass for one over energies."""
+        """Refused, so that no algorithm over bodies is applied to a system."""
         raise InputError(f"{self.source.name}: {WITHOUT_LINKS}")
 
     def at(self, entries: Any, q: Sequence[Scalar], qd: Sequence[Scalar] = (), qdd: Sequence[Scalar] = ()) -> Any:
-        """An expression, or nested lists of them, where the letters have these values."""
+        """Evaluate an expression, or nested lists of them, at these values of the letters."""
         lagrangian, constant = self.source.lagrangian, self.field.constant
         known = {s: constant(x) if isinstance(x, (int, float, sympy.Number)) else x for s, x in self.source.bound.items()}
         known |= dict(zip([*lagrangian.q, *(lagrangian.qd if qd else ()), *(lagrangian.qdd if qdd else ())], [*q, *qd, *qdd]))
@@ -148,8 +148,8 @@ class LiftedSystem(LiftedModel):
 
 @dataclass(frozen=True)
 class Rows:
-    """A constraint: rows that are zero, in q1, ... (holonomic), or linear in qd1, ... (of velocities). `fixed` are its symbols
-    that were given a number."""
+    """A constraint: rows that must be zero, in q1, ... (holonomic), or linear in qd1, ... (of velocities). `fixed` are the symbols
+    that were replaced by numbers."""
 
     name: str
     expressions: tuple[Any, ...]
@@ -178,7 +178,7 @@ class Rows:
 
 
 def as_rows(number: int, x: sympy.Expr, n: int) -> Rows:
-    """One constraint from its expression."""
+    """Return a constraint from its expression. Raises InputError: without coordinates, or not linear in velocities."""
     velocities = [v for v in letters("qd", n) if x.has(v)]
     if not velocities and not any(x.has(q) for q in letters("q", n)):
         raise InputError(f"constraint {number}, {x} = 0, has no coordinate of the system")
@@ -190,7 +190,7 @@ def as_rows(number: int, x: sympy.Expr, n: int) -> Rows:
 
 
 def valued(x: Any, field: Any, known: dict[Any, Scalar]) -> Any:
-    """An expression over a field; `known` has the values of its letters, and remembers those of its parts."""
+    """Evaluate an expression over a field; `known` has the values of its letters, and keeps those of its parts."""
     if isinstance(x, Iterable):
         return [valued(part, field, known) for part in x]
     x = sympy.sympify(x)
@@ -200,7 +200,7 @@ def valued(x: Any, field: Any, known: dict[Any, Scalar]) -> Any:
 
 
 def worked_out(x: Any, field: Any, of: Any) -> Any:
-    """One operation, with `of` the values of its parts."""
+    """Evaluate one operation; `of` returns the values of its operands."""
     if x.is_Integer:
         return int(x)
     if x.is_Rational:
@@ -233,7 +233,7 @@ def worked_out(x: Any, field: Any, of: Any) -> Any:
 
 
 def needs_links(name: str) -> Any:
-    """A method that refuses: what it computes belongs to links, which a system does not have."""
+    """Return a method that refuses, for quantities of links, which a system does not have."""
 
     def refuse(self: Any, *arguments: Any, **options: Any) -> Any:
         raise InputError(f"{name}: {WITHOUT_LINKS}")

@@ -1,4 +1,4 @@
-"""Quantities that a system can compute: the quantities of a robot that need no links, each from derivatives of its Lagrangian."""
+"""The quantities that a system can compute: those of a robot that need no links, each from derivatives of its Lagrangian."""
 
 from __future__ import annotations
 
@@ -17,14 +17,12 @@ from qddot.system.model import LiftedSystem
 Scalars = Sequence[Scalar]
 
 ROUNDING = 16
-"""A pivot below this many roundings of the diagonal means nothing."""
+"""A pivot below this many roundings of the diagonal is not significant."""
 
 
-def taken(name: str, *, velocities: bool = False) -> Callable:
-    """A quantity that is an attribute of the Lagrangian."""
-    if velocities:
-        return lambda model, q, qd: model.at(getattr(model.source.lagrangian, name), q, qd)
-    return lambda model, q: model.at(getattr(model.source.lagrangian, name), q)
+def attribute(name: str) -> Callable:
+    """Return a quantity that is an attribute of the Lagrangian, as a function of q, or of q and qd."""
+    return lambda model, *state: model.at(getattr(model.source.lagrangian, name), *state)
 
 
 def bias(model: LiftedSystem, q: Scalars, qd: Scalars, drives: str = "with") -> list[Scalar]:
@@ -34,6 +32,7 @@ def bias(model: LiftedSystem, q: Scalars, qd: Scalars, drives: str = "with") -> 
 
 
 def friction(model: LiftedSystem, qd: Scalars) -> list[Scalar]:
+    """Return dD/dqd. Raises InputError: the dissipation depends on q, too."""
     found = model.source.lagrangian
     if any(x.has(*found.q) for x in found.friction):
         raise InputError("the dissipation of this system depends on q, too: see bias_torque(q, qd)")
@@ -53,7 +52,7 @@ def mass_matrix(model: LiftedSystem, q: Scalars) -> list[list[Scalar]]:
 
 
 def factored(model: LiftedSystem, q: Scalars) -> tuple[Factor, list[Scalar]]:
-    """M, and margins that are positive where it is positive definite beyond rounding."""
+    """Return M factored, and margins that are positive where M is positive definite beyond rounding."""
     M = mass_matrix(model, q)
     solved = factor(M)
     return solved, [p - M[i][i] * (ROUNDING * model.field.rounding) for i, p in enumerate(solved.pivots)]
@@ -65,7 +64,7 @@ def accelerations(model: LiftedSystem, q: Scalars, qd: Scalars, tau: Scalars, me
 
 
 def held(model: LiftedSystem, q: Scalars, qd: Scalars, tau: Scalars, sliding: Scalars, moving: Scalars):
-    """Accelerations while some coordinates are held, as of a robot's `held_bodies`."""
+    """Return accelerations while some coordinates are held, like `held_bodies` of a robot."""
     solved = without_held(mass_matrix(model, q), moving)
     return solved.solve([(t - h) * x for t, h, x in zip(tau, bias(model, q, qd), moving)]), list(solved.pivots)
 
@@ -76,7 +75,7 @@ def inverse_derivatives(model: LiftedSystem, q: Scalars, qd: Scalars, qdd: Scala
 
 
 def forward_derivatives(model: LiftedSystem, q: Scalars, qd: Scalars, tau: Scalars):
-    """`dqdd/dx = -M^-1 dtau/dx` at the qdd that tau causes."""
+    """Return `dqdd/dx = -M^-1 dtau/dx` at the qdd that tau causes."""
     qdd, margins = accelerations(model, q, qd, tau)
     solved, _ = factored(model, q)
     by_q, by_qd, _ = inverse_derivatives(model, q, qd, qdd)
@@ -85,7 +84,7 @@ def forward_derivatives(model: LiftedSystem, q: Scalars, qd: Scalars, tau: Scala
 
 
 def mass_matrix_rate(model: LiftedSystem, q: Scalars, qd: Scalars) -> list[list[Scalar]]:
-    """`C + C^T` of Christoffel's C: b does not count, since its part is skew."""
+    """Return `C + C^T` with the C of the Christoffel symbols; the part of b cancels, since it is skew."""
     C, n = model.at(model.source.lagrangian.coriolis_matrix, q, qd), range(model.nv)
     return [[C[i][j] + C[j][i] for j in n] for i in n]
 
@@ -97,13 +96,13 @@ def coriolis_matrix(model: LiftedSystem, q: Scalars, qd: Scalars, form: str = "c
 
 
 def energy(model: LiftedSystem, q: Scalars, qd: Scalars) -> Scalar:
-    """`qd . dL/dqd - L`, which is kept: T + V without what is in T0, and with it `T2 - T0 + V`."""
+    """Return the conserved energy `qd . dL/dqd - L = T2 - T0 + V`, with T2 the part of T that is quadratic in velocities."""
     found = model.source.lagrangian
     return model.at(2 * (found.T - found.T0) - sum(b * v for b, v in zip(found.b, found.qd)) - found.T + found.V, q, qd)
 
 
 def hamiltonian(model: LiftedSystem, q: Scalars, p: Scalars):
-    """`(p - b)^T M^-1 (p - b) / 2 - T0 + V`."""
+    """Return `(p - b)^T M^-1 (p - b) / 2 - T0 + V`."""
     found = model.source.lagrangian
     solved, margins = factored(model, q)
     own = [a - b for a, b in zip(p, model.at(found.b, q))]
@@ -111,7 +110,7 @@ def hamiltonian(model: LiftedSystem, q: Scalars, p: Scalars):
 
 
 def hamilton_rates(model: LiftedSystem, q: Scalars, p: Scalars, tau: Scalars):
-    """`qd = M^-1 (p - b)`, `p' = dL/dq + tau - dD/dqd + Q`."""
+    """Return `qd = M^-1 (p - b)` and `p' = dL/dq + tau - dD/dqd + Q`."""
     found = model.source.lagrangian
     solved, margins = factored(model, q)
     qd = solved.solve([a - b for a, b in zip(p, model.at(found.b, q))])
@@ -128,7 +127,7 @@ def held_step(model: LiftedSystem, q: Scalars, qd: Scalars, tau: Scalars, slidin
 
 
 def force(model: LiftedSystem, q: Scalars, qd: Scalars, C: Matrix) -> list[Scalar]:
-    """`dL/dq - dD/dqd + Q`. Raises InputError: momenta at rest, which the implicit step does not know."""
+    """Return `dL/dq - dD/dqd + Q`. Raises InputError: momenta at rest, which the implicit step does not support."""
     found = model.source.lagrangian
     if any(x != 0 for x in found.b):
         raise InputError('method="variational" needs a T without terms linear in the velocities: use "rk4"')
@@ -151,9 +150,9 @@ COMPUTES: dict[str, Callable] = {
     "mass_matrix_inverse": lambda model, q: (lambda s: (s[0].inverted(), s[1]))(factored(model, q)),
     "mass_matrix_rate": mass_matrix_rate,
     "coriolis_matrix": coriolis_matrix,
-    "coriolis_torque": taken("coriolis", velocities=True),
-    "christoffel": taken("christoffel"),
-    "gravity_torque": taken("gravity"),
+    "coriolis_torque": attribute("coriolis"),
+    "christoffel": attribute("christoffel"),
+    "gravity_torque": attribute("gravity"),
     "friction_torque": friction,
     "spring_torque": no_springs,
     "bias_torque": bias,
@@ -161,12 +160,12 @@ COMPUTES: dict[str, Callable] = {
     "forward_dynamics": accelerations,
     "inverse_dynamics_derivatives": inverse_derivatives,
     "forward_dynamics_derivatives": forward_derivatives,
-    "kinetic_energy": taken("T", velocities=True),
-    "potential_energy": taken("V"),
+    "kinetic_energy": attribute("T"),
+    "potential_energy": attribute("V"),
     "lagrangian": lambda model, q, qd: model.at(model.source.lagrangian.T - model.source.lagrangian.V, q, qd),
     "hamiltonian": energy,
     "hamiltonian_of_momentum": hamiltonian,
-    "generalized_momentum": taken("momentum", velocities=True),
+    "generalized_momentum": attribute("momentum"),
     "hamilton_rates": hamilton_rates,
     "rk4_step": rk4_step,
     "held_step": held_step,

@@ -1,4 +1,4 @@
-"""System: a user's own Lagrangian with everything a robot has, kernels, batches, simulation, closed forms, C."""
+"""`System`: a user's own Lagrangian with the methods of a robot: kernels, batches, simulation, closed forms, C."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ class System(Robot):
     [m*l*(l*thetadd + g*sin(theta))]
 
     Expressions are SymPy's, or texts of `+ - * / **`, `sin`, `cos`, `tan`, `sqrt`, `sign`, `abs`. The velocity of a coordinate `x`
-    is written `xd`, that of `q1` `qd1`; SymPy's `dynamicsymbols` and their derivatives do as well. Every other symbol is a
-    parameter, to be given a value by `subs` before numbers are computed. Whatever a robot computes without links is there:
+    is written `xd`, that of `q1` `qd1`; SymPy's `dynamicsymbols` and their derivatives are accepted, too. Every other symbol is a
+    parameter, which `subs` must give a value before numbers are computed. A system has all methods of a robot that need no links:
     dynamics, derivatives, energies, `simulate`, `linearize`, `equations`, `derive`, `export_c`, batches. Joint forces `tau` act
     along the coordinates.
 
     Args:
-        T: kinetic energy, J: quadratic in the velocities, with terms that are linear in them or free of them where axes move.
+        T: kinetic energy, J: quadratic in the velocities; terms that are linear in them, or free of them, are permitted.
         V: potential energy, J.
         coordinates: their names, in the order of q.
         dissipation: Rayleigh's function, W: half the power that friction takes, such as `b*xd**2/2`.
-        forces: coordinate -> generalised force in q and qd, N or N m, that acts besides tau.
-        constraints: expressions that are zero, of coordinates, or linear in velocities (`xd - r*phid`).
-        limits: coordinate -> (lower, upper), stops of a simulation.
+        forces: coordinate -> generalised force in q and qd, N or N m, that acts in addition to tau.
+        constraints: expressions that must be zero, of coordinates, or linear in velocities (`xd - r*phid`).
+        limits: coordinate -> (lower, upper), the stops in a simulation.
         values: symbol or its name -> number.
         name: of the system.
 
     Raises:
-        InputError: a velocity that T does not have, or of another power; a function that is not known; an explicit time.
+        InputError: a velocity that T does not contain, or not quadratically; an unknown function; an explicit time.
         SingularityError: the mass matrix `d2T/dqd2` is singular at every q.
     """
 
@@ -78,7 +78,7 @@ class System(Robot):
 
     @classmethod
     def of(cls, model: SystemModel) -> System:
-        """The system of a model."""
+        """Return the system of a model."""
         found = cls.__new__(cls)
         Robot.__init__(found, model)
         return found
@@ -93,7 +93,7 @@ class System(Robot):
 
     @property
     def energies(self) -> Lagrangian:
-        """T, V and all that follows from them, as SymPy expressions in q1, qd1, ...: `energies.mass_matrix` and the like.
+        """T, V and their derivatives, as SymPy expressions in q1, qd1, ...: `energies.mass_matrix` and the like.
 
         >>> pendulum = qddot.System("m*l**2*thetad**2/2", "-m*g*l*cos(theta)", coordinates=["theta"])
         >>> pendulum.energies.T
@@ -102,7 +102,7 @@ class System(Robot):
         return self.model.lagrangian
 
     def subs(self, values: Mapping) -> System:
-        """The system with symbols replaced by numbers or other expressions."""
+        """Return the system with symbols replaced by numbers or other expressions."""
         put = {}
         for key, value in mapping("values", values).items():
             found = [s for s in self.symbols if s.name == str(key)]
@@ -112,9 +112,9 @@ class System(Robot):
         return System.of(self.model.subs(put))
 
     def with_variable(self, *names: str) -> System:
-        """Return the system with some of its symbols given a number in each call, as for a batch of different systems.
+        """Return the system with some of its symbols turned into inputs of each call, as for a batch of different systems.
 
-        They need a value first, which they have wherever none is given.
+        They need a value first, which is then their default.
 
         >>> pendulum = qddot.System(
         ...     "m*l**2*thetad**2/2", "-m*g*l*cos(theta)", coordinates=["theta"], values={"m": 1, "l": 1, "g": 9.81}
@@ -126,7 +126,7 @@ class System(Robot):
         return System.of(super().with_variable(*names).model)  # type: ignore[arg-type]
 
     def with_values(self, values: Mapping[str, Any]) -> System:
-        """The system with numbers for all its variables.
+        """Return the system without variables: their values become constants.
 
         >>> pendulum = qddot.System("m*l**2*thetad**2/2", coordinates=["theta"], values={"m": 1, "l": 1})
         >>> pendulum.with_variable("l").with_values({"l": 2.0}).mass_matrix([0.0])
@@ -135,10 +135,10 @@ class System(Robot):
         return System.of(super().with_values(values).model)  # type: ignore[arg-type]
 
     def equations(self, symbols: str = "given", constraints: Any = None) -> SystemEquations:
-        """The equations of motion in closed form, exact (see `Equations`).
+        """Return the equations of motion in closed form, exact (see `Equations`).
 
         Raises:
-            InputError: they have no canonical form: something else than polynomials of coordinates, sines and cosines.
+            InputError: they have no canonical form, since they are not polynomials of coordinates, sines and cosines.
 
         >>> pendulum = qddot.System("m*l**2*thetad**2/2", "-m*g*l*cos(theta)", coordinates=["theta"])
         >>> print(pendulum.equations().M)
@@ -155,7 +155,7 @@ class System(Robot):
         return super()._forced(quantity, inputs, None, None, options, **fixed)
 
     def derive(self, method: str = "lagrange", **options: Any) -> Derivation:
-        """The equations of motion derived step by step from T and V, each step checked against the compiled kernels.
+        """Derive the equations of motion step by step from T and V, each step checked against the compiled kernels.
 
         >>> pendulum = qddot.System("m*l**2*thetad**2/2", "-m*g*l*cos(theta)", coordinates=["theta"])
         >>> path = pendulum.derive().save("pendulum.html")
@@ -166,6 +166,7 @@ class System(Robot):
 
 
 def as_limits(name: str, pair: Any) -> Limits:
+    """Return a pair (lower, upper) as limits of a coordinate. Raises InputError: not such a pair."""
     try:
         lower, upper = pair
         return Limits(float(lower), float(upper))

@@ -1,1 +1,1 @@
-"""Dynamics as the tip feels it: task inertia and forces, ellipsoids, and a picture of them."""
+"""Dynamics in task space: inertia and forces at a frame, ellipsoids and their plots."""

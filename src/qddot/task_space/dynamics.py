@@ -1,11 +1,11 @@
-"""Dynamics in task space: inertia and forces as the frame feels them.
+"""Dynamics in task space: inertia and forces at a frame.
 
     V = J qd                tau = J^T F + N tau_0
     F = M_C Vdot + c_C + g_C + d_C + F_tip
 
-M_C and J_bar come from `qddot.algorithms.task_inertia`: no product is formed whose condition number is a square. Where J is square,
-J_bar is J^-1, and these are the formulas of the books: `M_C = J^-T M J^-1`, `g_C = J^-T g`. Everything else is products of
-matrices, which every library has: tensors in, tensors out, with gradients.
+M_C and J_bar come from `qddot.algorithms.task_inertia`, which forms no product with a squared condition number. If J is square,
+J_bar is J^-1, and these are the formulas of textbooks: `M_C = J^-T M J^-1`, `g_C = J^-T g`. All else is products of matrices, which
+every library has: tensors in, tensors out, with gradients.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from qddot.algorithms.task_inertia import SINGULAR
 from qddot.arguments import positive_number
 from qddot.arrays.guests import constant
 from qddot.batched import T, times
-from qddot.compile.arrays import as_array
+from qddot.compile.arrays import as_array, first_index
 from qddot.compile.evaluate import Evaluator, Options
 from qddot.compile.kinds import library_of, mixed
 from qddot.errors import InputError, SingularityError
@@ -36,20 +36,20 @@ class TaskSpace:
     """Task-space dynamics of m rows in one state, or in a batch of states (...).
 
     Attributes:
-        frame, rows: whose motion, and which components of it.
+        frame, rows: the frame, and the components of its motion.
         J, Jdot: Jacobian (..., m, nv) and its rate.
         V: task velocity (..., m), `J qd`.
         M_C: task inertia (..., m, m), `(J M^-1 J^T)^-1`; with damping `(J M^-1 J^T + damping^2 1)^-1`.
         J_bar: dynamically consistent inverse (..., nv, m), `M^-1 J^T M_C`; J^-1 where J is square.
         N: null-space projector (..., nv, nv), `1 - J^T J_bar^T`: joint forces `N tau_0` do not accelerate the task.
         C_C: (..., m, m), `(J_bar^T C - M_C Jdot) J_bar`, for which `dM_C/dt - 2 C_C` is skew.
-        c_C: velocity-product force (..., m), `J_bar^T c - M_C Jdot qd`. It is `C_C V` where J is square; a redundant arm adds what
-            its motion in the null space causes.
+        c_C: velocity-product force (..., m), `J_bar^T c - M_C Jdot qd`. If J is square, it is `C_C V`; for a redundant arm it also
+            contains the effect of motion in the null space.
         g_C: force of gravity (..., m), `J_bar^T g`.
         d_C: force of friction and springs (..., m), `J_bar^T d`.
         M: mass matrix (..., nv, nv).
         free: joint accelerations (..., nv) without joint forces, `-M^-1 (c + g + d)`.
-        given: the robot's variables, if any were.
+        given: the robot's variables, if any.
 
     >>> robot, q, qd, tau = qddot.load("two_link"), [0.3, 0.8], [1, 0], [2, 1]
     >>> tip = robot.task_space(q, qd, rows=["x", "y"])
@@ -78,7 +78,7 @@ class TaskSpace:
     given: Options
 
     def acceleration(self, qdd: ArrayLike) -> np.ndarray:
-        """Task acceleration (..., m) of a joint motion: `J qdd + Jdot qd`.
+        """Return the task acceleration (..., m) of a joint motion: `J qdd + Jdot qd`.
 
         >>> tip = qddot.load("two_link").task_space([0, np.pi / 2], [1, 0], rows=["x", "y"])
         >>> tip.acceleration([0, 0]).round(3)  # turning without more: towards the base
@@ -87,7 +87,7 @@ class TaskSpace:
         return times(self.J, self._joints("qdd", qdd)) + times(self.Jdot, self.qd)
 
     def inverse_dynamics(self, Vdot: ArrayLike, F_tip: ArrayLike | None = None) -> np.ndarray:
-        """Task force F (..., m) for a task acceleration: `M_C Vdot + c_C + g_C + d_C + F_tip`.
+        """Return the task force F (..., m) for a task acceleration: `M_C Vdot + c_C + g_C + d_C + F_tip`.
 
         Args:
             Vdot: (..., m).
@@ -101,7 +101,7 @@ class TaskSpace:
         return F if F_tip is None else F + self._task("F_tip", F_tip)
 
     def torque(self, F: ArrayLike, tau_0: ArrayLike | None = None) -> np.ndarray:
-        """Joint forces (..., nv) that exert the task force F (..., m): `J^T F + N tau_0`, with any tau_0 (..., nv).
+        """Return joint forces (..., nv) that exert the task force F (..., m): `J^T F + N tau_0`, with any tau_0 (..., nv).
 
         >>> robot = qddot.load("two_link")
         >>> tip = robot.task_space([0, np.pi / 2], [0, 0], rows=["x", "y"])
@@ -112,7 +112,7 @@ class TaskSpace:
         return tau if tau_0 is None else tau + times(self.N, self._joints("tau_0", tau_0))
 
     def force(self, tau: ArrayLike) -> np.ndarray:
-        """Task force (..., m) of joint forces: `J_bar^T tau`.
+        """Return the task force (..., m) of joint forces: `J_bar^T tau`.
 
         >>> tip = qddot.load("two_link").task_space([0, np.pi / 2], [0, 0], rows=["x", "y"])
         >>> np.allclose(tip.torque(tip.force([1, 2])), [1, 2])  # two rows, two joints: nothing is lost
@@ -123,9 +123,9 @@ class TaskSpace:
     def forward_dynamics(
         self, F: ArrayLike | None = None, *, tau: ArrayLike | None = None, F_tip: ArrayLike | None = None
     ) -> np.ndarray:
-        """Task acceleration (..., m) that a task force F (..., m), or joint forces tau (..., nv), cause.
+        """Return the task acceleration (..., m) that a task force F (..., m), or joint forces tau (..., nv), cause.
 
-        It needs no inverse of J, and holds with and without damping.
+        It needs no inverse of J, and is exact also with damping.
 
         Args:
             F_tip: force of the robot on its environment (..., m), in the task's components.
@@ -142,7 +142,8 @@ class TaskSpace:
         return self.acceleration(self.robot.forward_dynamics(self.q, self.qd, tau, **self.given))
 
     def regressor(self, qdd: ArrayLike) -> np.ndarray:
-        """Y_C (..., m, p), `J_bar^T Y(q, qd, qdd)`: `Y_C @ robot.parameters()` is the task force of the motion, without F_tip.
+        """Return Y_C (..., m, p), `J_bar^T Y(q, qd, qdd)`: `Y_C @ robot.parameters()` is the task force of the motion, without
+        F_tip.
 
         >>> robot = qddot.load("two_link")
         >>> tip = robot.task_space([0, np.pi / 2], [0, 0], rows=["x", "y"])
@@ -168,8 +169,8 @@ class TaskSpace:
 
 
 def task_space(robot: Robot, q: Any, qd: Any, task: Task, damping: float | None, variables: Any) -> TaskSpace:
-    """Dynamics at a frame, from one kernel; of tensors, one operation a quantity. Raises SingularityError: the rows are dependent
-    in a state, or the mass matrix is not positive definite. In tensors these states have no numbers."""
+    """Return the dynamics at a frame, from one kernel; for tensors, from one operation per quantity. Raises SingularityError: the
+    rows are dependent in a state, or the mass matrix is not positive definite. For tensors these states give NaN instead."""
     evaluate, nv, damping = robot._evaluate, robot.nv, checked(damping)
     given: Options = {} if variables is None else {"variables": variables}
     refuse_load_friction(evaluate)
@@ -181,7 +182,7 @@ def task_space(robot: Robot, q: Any, qd: Any, task: Task, damping: float | None,
     rates, inertia = f"{task.quantity}_dot", {**task.asked, "damping": "" if damping is None else repr(damping)}
     asked = [*names, (task.quantity, task.options), (rates, task.options), ("task_inertia", inertia)]
     try:
-        found = robot.compute(asked, q, qd, zeros_like(q, nv), **given)
+        found = robot.compute(asked, q, qd, array_like(q, [0.0] * nv), **given)
     except SingularityError:
         refuse_dependent(evaluate, q, task, damping, given)
         raise
@@ -190,7 +191,6 @@ def task_space(robot: Robot, q: Any, qd: Any, task: Task, damping: float | None,
     M_C, J_bar = found["task_inertia"]
     to_task = T(J_bar)
     products = to_task @ C - M_C @ Jdot
-    identity = constant(q, [[float(i == j) for j in range(nv)] for i in range(nv)]) if library_of(q) else np.eye(nv)
     return TaskSpace(
         frame=task.frame,
         rows=task.rows,
@@ -199,7 +199,7 @@ def task_space(robot: Robot, q: Any, qd: Any, task: Task, damping: float | None,
         V=times(J, qd),
         M_C=M_C,
         J_bar=J_bar,
-        N=identity - T(J) @ to_task,
+        N=array_like(q, [[float(i == j) for j in range(nv)] for i in range(nv)]) - T(J) @ to_task,  # np.eye breaks torch.compile
         C_C=products @ J_bar,
         c_C=times(products, qd),
         g_C=times(to_task, g),
@@ -214,8 +214,8 @@ def task_space(robot: Robot, q: Any, qd: Any, task: Task, damping: float | None,
 
 
 def as_given(evaluate: Evaluator, name: str, value: Any, size: int, other: str, like: Any) -> Any:
-    """An array (..., size) as a caller gave it: NumPy's are looked at, those of another library must be of the kind of `like`.
-    Raises InputError: another shape, or arrays of two libraries."""
+    """Return an array (..., size) that a caller gave, checked; one of another library must be of the library of `like`. Raises
+    InputError: another shape, or arrays of two libraries."""
     if library_of(value) is None and library_of(like) is None:
         return evaluate.configuration(name, value) if name == "q" else as_array(name, value, (size,))
     if library_of(value) != library_of(like):
@@ -225,12 +225,13 @@ def as_given(evaluate: Evaluator, name: str, value: Any, size: int, other: str, 
     return value
 
 
-def zeros_like(q: Any, count: int) -> Any:
-    return constant(q, [0.0] * count) if library_of(q) else np.zeros(count)
+def array_like(q: Any, numbers: list[Any]) -> Any:
+    """Return numbers as an array of the library of q."""
+    return constant(q, numbers) if library_of(q) else np.array(numbers)
 
 
 def refuse_load_friction(evaluate: Evaluator) -> None:
-    """Refuse friction by the load: it depends on the accelerations, and so is no force d_C of the state."""
+    """Refuse friction that grows with the load: it depends on the accelerations, so it is not a force d_C of the state."""
     loaded = [body.joint_name for body in evaluate.model.bodies if body.drive.friction.load]
     loaded += [x.name.rpartition(".")[0] for x in evaluate.model.variables if x.name.endswith(".load_friction")]
     if loaded:
@@ -241,7 +242,7 @@ def refuse_load_friction(evaluate: Evaluator) -> None:
 
 
 def refuse_too_many(task: Task, freedoms: int) -> None:
-    """More rows than degrees of freedom are dependent everywhere."""
+    """Refuse more rows than degrees of freedom, which are dependent everywhere."""
     if len(task.rows) > freedoms:
         raise SingularityError(
             f"the task has {len(task.rows)} rows ({', '.join(task.rows)}), the robot {freedoms} degrees of freedom: J has rank "
@@ -250,18 +251,18 @@ def refuse_too_many(task: Task, freedoms: int) -> None:
 
 
 def refuse_dependent(evaluate: Evaluator, q: np.ndarray, task: Task, damping: float | None, given: Options) -> None:
-    """Say in which state rows are dependent, and how much, if they are: by the singular values of `L^-1 J^T` with `M = L L^T`."""
+    """Refuse dependent rows; name the state and rank, from the singular values of `L^-1 J^T` with `M = L L^T`."""
     M, J = evaluate("mass_matrix", {"q": q}, given), evaluate(task.quantity, {"q": q}, given, **task.options)[..., task.picked, :]
     try:
         B = np.linalg.solve(np.linalg.cholesky(M), T(J))
-    except np.linalg.LinAlgError:  # it is the mass matrix
+    except np.linalg.LinAlgError:  # the mass matrix itself is singular
         return
     s = np.linalg.svd(B, compute_uv=False)
     if damping is not None:
         s = np.sqrt(np.concatenate([s, np.zeros((*s.shape[:-1], max(J.shape[-2] - s.shape[-1], 0)))], -1) ** 2 + damping**2)
     dependent = ~(s[..., -1] > SINGULAR * s[..., 0])
     if dependent.any():
-        state = tuple(int(i) for i in np.argwhere(dependent)[0])
+        state = first_index(dependent)
         values = s[state]
         rank = int((values > SINGULAR * values[0]).sum())
         condition = values[0] / values[-1] if values[-1] > 0 else np.inf
@@ -275,7 +276,7 @@ def refuse_dependent(evaluate: Evaluator, q: np.ndarray, task: Task, damping: fl
 
 
 def refuse_misfit(name: str, array: Any, states: Any, whose: str) -> None:
-    """Leading dimensions must broadcast."""
+    """Refuse an array whose leading dimensions do not broadcast with those of the states."""
     try:
         np.broadcast_shapes(tuple(array.shape[:-1]), tuple(states))
     except ValueError:
@@ -283,7 +284,7 @@ def refuse_misfit(name: str, array: Any, states: Any, whose: str) -> None:
 
 
 def checked(damping: Any) -> float | None:
-    """None, or a positive number."""
+    """Return None or a positive number. Raises InputError: anything else."""
     if damping is None:
         return None
     try:

@@ -1,4 +1,4 @@
-"""Ellipsoids at a frame: how heavy it feels, how fast it can move, how hard it can push, and in which directions."""
+"""Ellipsoids at a frame: its effective mass, velocity and force in each direction."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 ROUNDING = 1e-12
-"""A singular value this much smaller than the largest is zero."""
+"""A singular value below this fraction of the largest is zero."""
 
 
 class Ellipsoid(NamedTuple):
-    """`directions` (..., m, m), unit vectors, a column each; `lengths` (..., m) of the half axes along them, longest first."""
+    """`directions` (..., m, m), one unit vector per column; `lengths` (..., m) of the half axes along them, longest first."""
 
     directions: np.ndarray
     lengths: np.ndarray
@@ -37,9 +37,9 @@ class Ellipsoids:
         mass: `{M_C a: |a| = 1}`, the forces that accelerate the frame by 1: lengths are the principal effective masses, kg;
             infinite in directions in which it cannot move.
         velocity: `{J qd: |qd| = 1}`, manipulability: lengths are the singular values of J.
-        force: `{F: |J^T F| = 1}`: the reciprocals; infinite where the structure bears the force.
+        force: `{F: |J^T F| = 1}`: lengths are their reciprocals; infinite in directions in which the structure carries the force.
         joint: `{M qdd: |qdd| = 1}`, of the mass matrix in joint space.
-        mobility: `J M^-1 J^T` (..., m, m), which is M_C^-1 where there is one.
+        mobility: `J M^-1 J^T` (..., m, m), the inverse of M_C if that exists.
 
     >>> found = qddot.load("two_link").ellipsoids([0, np.pi / 2])
     >>> found.velocity.lengths.round(3)  # the tip is faster across the arm than along it
@@ -57,7 +57,7 @@ class Ellipsoids:
     evaluate: Evaluator
 
     def effective_mass(self, direction: ArrayLike) -> np.ndarray:
-        """Mass felt (...), kg, by a push along a direction (..., m) that leaves the frame free to move in the others.
+        """Return the mass (...), kg, felt by a push along a direction (..., m) if the frame is free to move in all others.
 
         With the direction's unit vector u it is `1 / (u^T J M^-1 J^T u)`: the belted ellipsoid, which touches `mass` on its axes.
 
@@ -82,7 +82,7 @@ class Ellipsoids:
         Two rows of x, y, z are drawn in their plane, three in space.
 
         Args:
-            ax: where; a new figure if None.
+            ax: Matplotlib axes to draw in; a new figure if None.
 
         Raises:
             InputError: a batch of states, rows that are not positions, or a flat `ax` for three rows.
@@ -108,8 +108,8 @@ class Ellipsoids:
 
 
 def ellipsoids(evaluate: Evaluator, q: ArrayLike, task: Task) -> Ellipsoids:
-    """Ellipsoids of a task in a state or a batch, also where J is singular."""
-    at_rest, dynamics = np.zeros(evaluate.model.mechanism.nv), "forward_dynamics"  # which refuses a singular mass matrix
+    """Return the ellipsoids of a task in a state or a batch, also where J is singular."""
+    at_rest, dynamics = np.zeros(evaluate.model.mechanism.nv), "forward_dynamics"  # it refuses a singular mass matrix
     found = compute_together(evaluate, ["mass_matrix", dynamics, (task.quantity, task.options)], (q, at_rest, at_rest), {})
     M, J = found["mass_matrix"], found[task.quantity][..., task.picked, :]
     B = np.linalg.solve(np.linalg.cholesky(M), T(J))  # M_C = (B^T B)^-1
@@ -140,7 +140,7 @@ def axes(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def refuse_many_rows(task: Task, freedoms: int) -> None:
-    """More rows than degrees of freedom span no volume."""
+    """Refuse more rows than degrees of freedom, whose manipulability is zero everywhere. Raises InputError."""
     m, n = len(task.rows), freedoms
     if m > n:
         raise InputError(

@@ -1,4 +1,4 @@
-"""The arm and its ellipsoids as a picture."""
+"""Pictures of an arm and its ellipsoids."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
     from qddot.task_space.ellipsoids import Ellipsoid, Ellipsoids
 
 SIZE = 0.35
-"""The longest half axis drawn, as a part of the arm's reach."""
+"""Length of the longest half axis drawn, as a fraction of the arm's reach."""
 
 BEYOND = 2.0
-"""How much farther than that an infinite one is followed."""
+"""Length of an infinite half axis, as a multiple of that."""
 
 TURN = np.linspace(0, 2 * np.pi, 181)
 
 
 def draw_arm(found: Ellipsoids, given: Axes | None) -> Axes:
-    """The arm, and its ellipsoids at the frame."""
+    """Draw the arm and its ellipsoids at the frame; return the axes."""
     if not {*found.rows} <= {*POSITION} or len(found.rows) not in (2, 3):
         raise InputError(f"rows={found.rows!r} cannot be drawn: two or three of 'x', 'y', 'z' can")
     refuse_batch(found)
@@ -52,7 +52,7 @@ def draw_arm(found: Ellipsoids, given: Axes | None) -> Axes:
 
 
 def draw_joint_space(found: Ellipsoids, given: Axes | None) -> Axes:
-    """The ellipsoid of the mass matrix, about the origin."""
+    """Draw the ellipsoid of the mass matrix about the origin; return the axes."""
     names = [
         f"{c.name} [{'N m' if part.angle or part.quaternion else 'N'}]"
         for c in found.evaluate.model.mechanism.coordinates
@@ -72,7 +72,7 @@ def draw_joint_space(found: Ellipsoids, given: Axes | None) -> Axes:
 
 
 def common_scale(size: float, *shapes: Ellipsoid) -> float:
-    """Metres for a unit of any of them, such that the longest finite half axis of all is of this size."""
+    """Return the metres per unit for which the longest finite half axis of all shapes has this size."""
     lengths = np.concatenate([shape.lengths for shape in shapes])
     longest = lengths[np.isfinite(lengths)].max(initial=0.0)
     return size / longest if longest > 0 else 1.0
@@ -81,7 +81,8 @@ def common_scale(size: float, *shapes: Ellipsoid) -> float:
 def draw(
     ax: Axes, shape: Ellipsoid, at: np.ndarray, scale: float, size: float, ink: str, what: str, unit: str, *, belted: bool = False
 ) -> None:
-    """The principal sections of an ellipsoid; or `1 / (u^T A^-1 u)` along each u. What is infinite ends at a multiple of `size`."""
+    """Draw the principal sections of an ellipsoid, or, `belted`, `1 / (u^T A^-1 u)` along each u. Infinite half axes end at
+    `BEYOND` times `size`."""
     lengths = shape.lengths * scale
     label = what if belted else f"{what}: {numbers(shape.lengths)} {unit}".strip()
     for i, j in combinations(range(len(lengths)), 2):
@@ -94,7 +95,7 @@ def draw(
 
 
 def ellipse(a: float, b: float, far: float) -> np.ndarray:
-    """Points (2, k) of an ellipse with half axes a >= b; of a strip, as far as this, where a is infinite; none where b is, too."""
+    """Return points (2, k) of an ellipse with half axes a >= b; of a strip up to `far` if a is infinite; none if b is, too."""
     if np.isinf(a):
         along, edge = np.linspace(-far, far, len(TURN)), np.full(len(TURN), b if np.isfinite(b) else np.nan)
         return np.stack([np.r_[along, np.nan, along], np.r_[edge, np.nan, -edge]])
@@ -102,7 +103,7 @@ def ellipse(a: float, b: float, far: float) -> np.ndarray:
 
 
 def belt(a: float, b: float, far: float) -> np.ndarray:
-    """Points (2, k), no farther than this, at the distance `1 / (cos^2 / a + sin^2 / b)` in each direction."""
+    """Return points (2, k) at the distance `1 / (cos^2 / a + sin^2 / b)` in each direction, NaN beyond `far`."""
     circle = np.stack([np.cos(TURN), np.sin(TURN)])
     with np.errstate(divide="ignore", invalid="ignore"):
         points = circle / (circle**2 / np.array([[a], [b]])).sum(axis=0)
@@ -110,7 +111,7 @@ def belt(a: float, b: float, far: float) -> np.ndarray:
 
 
 def below(ax: Axes) -> None:
-    """A legend under the picture, where it hides nothing; in one column, as two are wider than the figure."""
+    """Add a legend under the picture, where it hides nothing; in one column, since two are wider than the figure."""
     ax.legend(fontsize="small", loc="upper center", bbox_to_anchor=(0.5, -0.12), frameon=False)
 
 

@@ -23,7 +23,7 @@ ORIENTATION = {
 
 
 class Task(NamedTuple):
-    """Rows of a frame's Jacobian: `quantity` with `options` gives all of them, `picked` says which count."""
+    """Some rows of a frame's Jacobian: `quantity` with `options` gives all rows, `picked` are the indices of the chosen ones."""
 
     frame: str
     rows: tuple[str, ...]
@@ -39,7 +39,7 @@ class Task(NamedTuple):
 
 
 def positions_in_reach(model: Model) -> tuple[str, ...]:
-    """x, y and z; of a robot that moves in a plane of two of them, these two."""
+    """Return x, y and z; for a robot that moves in a plane of two of these axes, only these two."""
     normal = None if model.symbols else plane_normal(model)
     across = None if normal is None else int(abs(normal).argmax())
     if normal is None or across is None or abs(normal[across]) < 1 - 1e-9:
@@ -50,8 +50,8 @@ def positions_in_reach(model: Model) -> tuple[str, ...]:
 def choose(
     evaluate: Evaluator, frame: str | None, reference: str, rows: Sequence[str] | str | None, coordinates: str | None = None
 ) -> Task:
-    """The task a user means. Raises UnknownNameError: no such frame, row or coordinates; InputError: no row, one named twice, or
-    coordinates with a reference of their own."""
+    """Return the task that a user means. Raises UnknownNameError: no such frame, row or coordinates; InputError: no row, one named
+    twice, or coordinates together with a reference."""
     frame = evaluate.model.tip if frame is None else frame
     if coordinates is None:
         known, quantity, options = TWIST, "jacobian", {"frame": frame, "reference": reference}

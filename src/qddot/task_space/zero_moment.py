@@ -1,4 +1,4 @@
-"""Where the ground must carry a robot in a motion: the zero moment point (Vukobratovic 1972)."""
+"""The zero moment point: where the ground must carry a robot in a motion (Vukobratovic 1972)."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from qddot.robot import Robot
 
 LIGHT = 1e-9
-"""Of the weight: less than this carries nothing."""
+"""A normal force below this fraction of the weight counts as none."""
 
 
 def zero_moment_point(robot: Robot, q: Any, qd: Any, qdd: Any, point: Any, normal: Any) -> np.ndarray:
-    """Zero moment point `p = point + n x moment / (n . F)`, with force F and moment about `point` that the ground exerts."""
+    """Return the zero moment point `p = point + n x moment / (n . F)`, with the force F and moment about `point` of the ground."""
     rate, c = robot.momentum_rate(q, qd, qdd), robot.center_of_mass(q)
     if guest((rate,)):
         return of_tensors(rate, c, *robot._guests.known(ground, point, normal))
@@ -37,7 +37,8 @@ def zero_moment_point(robot: Robot, q: Any, qd: Any, qdd: Any, point: Any, norma
 
 
 def ground(model: Model, point: Any, normal: Any) -> tuple[tuple[float, ...], ...]:
-    """A point of the ground, its unit normal, and the robot's weight, N. Raises InputError: no point, or no direction."""
+    """Return a point of the ground, its unit normal, and the robot's weight, N. Raises InputError: not a point, or not a
+    direction."""
     o, n = as_array("point", point, (3,)), as_array("normal", normal, (3,))
     length = np.linalg.norm(n)
     if n.ndim != 1 or o.ndim != 1 or not length > 0:
@@ -47,7 +48,7 @@ def ground(model: Model, point: Any, normal: Any) -> tuple[tuple[float, ...], ..
 
 
 def of_tensors(rate: Any, c: Any, o: tuple[float, ...], n: tuple[float, ...], weight: tuple[float, ...]) -> Any:
-    """The zero moment point by arithmetic that every library has; no number where the ground carries nothing."""
+    """Return the zero moment point by operations that every library has; NaN where the ground carries nothing."""
     from qddot.arrays.guests import guest_module
 
     library, axes = guest_module(rate), range(3)

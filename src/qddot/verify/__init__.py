@@ -1,4 +1,4 @@
-"""A robot beside other libraries: mass matrix and forces of Pinocchio and MuJoCo, translated into the conventions here."""
+"""Comparison with other libraries: mass matrix and forces of Pinocchio and MuJoCo, translated to our conventions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Comparison of both libraries in one set of states, and an explanation of the difference."""
+"""Comparison with another library in random states, and the conventions that differ."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from qddot.verify.peer import Peer, Refusal, urdf_text
 from qddot.verify.pinocchio_peer import Pinocchio
 
 PEERS: Mapping[str, type[Peer]] = {"pinocchio": Pinocchio, "mujoco": MuJoCo}
-LITTLE = 1e-3  # kg, and kg m^2
-TOLERANCE = 1e-8  # of a quantity's size: a URDF of seventeen digits and two ways to compute leave less
+LITTLE = 1e-3  # kg and kg m^2 added to links that MuJoCo refuses
+TOLERANCE = 1e-8  # fraction of a quantity's size; rounding of a URDF with 17 digits and of two algorithms is below it
 
 
 @dataclass(frozen=True)
 class Row:
-    """One quantity: the largest difference over all states, as a part of its size (see `sizes`), and the joint where it is.
+    """One quantity: the largest difference over all states, as a fraction of its size (see `sizes`), and its joint.
 
     >>> found = qddot.verify.verify(qddot.load("two_link"), "pinocchio")
     >>> found.rows[0].quantity, found.rows[0].agrees
@@ -43,14 +43,14 @@ class Row:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Result of a comparison.
+    """Result of a comparison with one library.
 
     Attributes:
         against: the library, with its version.
         read: what it read: the file itself, or a URDF written here.
         rows: the quantities; none if the robot could not be compared.
-        conventions: how the two differ by convention, each of which was translated.
-        reason: why nothing was compared, empty if something was.
+        conventions: differences in convention, which were translated.
+        reason: why nothing was compared; empty if something was.
 
     >>> found = qddot.verify.verify(qddot.load("two_link"), "pinocchio")
     >>> found.agrees, found.data()["quantities"][0]["quantity"]
@@ -65,7 +65,7 @@ class Comparison:
 
     @property
     def agrees(self) -> bool:
-        """Every quantity agrees; False, too, where nothing could be compared."""
+        """True if every quantity agrees; False if one differs, or if nothing could be compared."""
         return bool(self.rows) and all(row.agrees for row in self.rows)
 
     def __str__(self) -> str:
@@ -76,7 +76,7 @@ class Comparison:
         return "\n".join([*lines, *(f"  convention: {words}" for words in self.conventions)])
 
     def data(self) -> dict[str, Any]:
-        """Comparison as plain data, for a program that reads it."""
+        """Return the comparison as plain data, for JSON."""
         rows = [{"quantity": r.quantity, "difference": r.difference, "agrees": r.agrees, "joint": r.joint} for r in self.rows]
         whole = {"against": self.against, "read": self.read, "agrees": self.agrees, "reason": self.reason}
         return {**whole, "quantities": rows, "conventions": list(self.conventions)}
@@ -92,12 +92,12 @@ def verify(robot: Robot, against: str, *, source: str | Path | None = None, stat
 
     Args:
         against: `"pinocchio"` or `"mujoco"`.
-        source: the URDF file the robot was read from, for the other library to read itself; None: it reads what `to_urdf` writes.
+        source: the URDF file of the robot, which the other library reads itself; None: it reads what `to_urdf` writes.
 
     Raises:
         InputError: no such library.
         MissingExtraError: it is not installed.
-        UnboundSymbolError: the robot holds symbols.
+        UnboundSymbolError: the robot has symbols.
     """
     if against not in PEERS:
         raise InputError(f"against={against!r}: {near_matches(against, PEERS)}")
@@ -142,10 +142,10 @@ def verify(robot: Robot, against: str, *, source: str | Path | None = None, stat
 
 
 def sizes(model: Model, M: np.ndarray, qd: np.ndarray) -> tuple[float, float]:
-    """Sizes of inertias and of forces in this state, by what adds up to them: rounding is a small part of that.
+    """Return the sizes of inertias and of forces in a state, by the terms that they are sums of: rounding errors scale with them.
 
-    The forces themselves may cancel: nothing holds a door on its hinge. They are sums of terms as large as `|M| |qd|^2`, and of
-    weights, at most `|g| sqrt(m M_ii)` about joint i (Cauchy-Schwarz: `sum m_k r_k <= sqrt(sum m_k) sqrt(sum m_k r_k^2)`).
+    The forces themselves may cancel, as gravity does at the hinge of a door. They are sums of terms as large as `|M| |qd|^2`, and
+    of weights, at most `|g| sqrt(m M_ii)` about joint i (Cauchy-Schwarz: `sum m_k r_k <= sqrt(sum m_k) sqrt(sum m_k r_k^2)`).
     """
     inertia = float(np.abs(M).max(initial=0))
     mass = sum(link.inertia.mass for link in model.links if link.inertia is not None)
@@ -154,19 +154,19 @@ def sizes(model: Model, M: np.ndarray, qd: np.ndarray) -> tuple[float, float]:
 
 
 def without_drives(model: Model) -> Model:
-    """The links alone: friction, springs, gears and rotors mean something else in every library."""
+    """Return the model with its links alone, since friction, springs, gears and rotors differ between libraries."""
     joints = [replace(joint, drive=None) for joint in model.joints]
     return model.copy(joints=joints, transmissions=(), constraints=(), doubtful=())
 
 
 def fixed_moments_without_mass(model: Model) -> list[str]:
-    """Links that are fixed to others and have a tensor, but no mass."""
+    """Return the names of links that are fixed to others and have a tensor, but no mass."""
     fixed = {joint.child for joint in model.joints if joint.kind == "fixed"}
     return [x.name for x in model.links if x.name in fixed and x.inertia and x.inertia.mass == 0 and x.inertia != Inertia()]
 
 
 def thickened(model: Model) -> Model:
-    """Every link with as much mass and inertia more that it is a body with volume."""
+    """Return the model with so much mass and inertia added to every link that each is a body with volume."""
     links = []
     for link in model.links:
         inertia = link.inertia or Inertia()
@@ -178,7 +178,7 @@ def thickened(model: Model) -> Model:
 
 
 def conventions(model: Model, peer: Peer) -> list[str]:
-    """Sentences on what differs between the libraries for this robot, and was translated."""
+    """Return sentences on the conventions that differ for this robot, and on what was not compared."""
     found = []
     if any(joint.drive for joint in model.joints) or model.transmissions:
         found.append("friction, springs, gears and rotors are part of the dynamics here; the links alone were compared")

@@ -1,4 +1,4 @@
-"""Which joint of another library is driven by which coordinate here: names, followers, and the order of coordinates."""
+"""Coordinates that drive the joints of another library: names, mimic joints, and the order of coordinates."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from qddot.model.model import Model
 
 
 class Untranslated(Exception):
-    """A joint whose coordinates are not translated."""
+    """Error for a joint whose coordinates are not translated."""
 
 
 class Driven(NamedTuple):
-    """A joint there: its name, the coordinates here that drive it, and how: a single one by `multiplier * q + offset`."""
+    """A joint of the other library: its name, and our coordinates that drive it; a single one by `multiplier * q + offset`."""
 
     name: str
     by: Coordinates
@@ -23,7 +23,8 @@ class Driven(NamedTuple):
 
 
 def driven_joints(model: Model) -> list[Driven]:
-    """Every joint that moves. Raises Untranslated: planar, spherical and helical joints, or a joint with another rate."""
+    """Return all joints but fixed ones. Raises Untranslated: planar, spherical and helical joints, or a joint whose rate is not
+    1."""
     owners = {c.name: c for c in model.mechanism.coordinates}
     found = []
     for joint in model.joints:

@@ -1,4 +1,4 @@
-"""MuJoCo: a free joint's position comes first and its linear velocity is in world axes; inertias no real body has are refused."""
+"""MuJoCo: a free joint's position comes first and its linear velocity is in world axes; impossible inertias are refused."""
 
 from __future__ import annotations
 
@@ -12,16 +12,13 @@ from qddot.model.model import Model
 from qddot.verify.coordinates import driven_joints
 from qddot.verify.peer import Refusal
 
-COMPILER = {
-    "discardvisual": "true",
-    "fusestatic": "true",
-    "inertiafromgeom": "false",
-    "balanceinertia": "false",
-    "strippath": "false",
-}
+COMPILER = {"discardvisual": "true", "fusestatic": "true"}
+COMPILER |= {"inertiafromgeom": "false", "balanceinertia": "false", "strippath": "false"}
 
 
 class MuJoCo:
+    """MuJoCo's model of a robot (see `Peer`)."""
+
     def __init__(self, model: Model, urdf: str) -> None:
         try:
             import mujoco  # type: ignore[import-not-found]
@@ -54,7 +51,7 @@ class MuJoCo:
             self.conventions.append("a free joint has its position first, and its linear velocity in world axes there")
 
     def answers(self, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Answers by `v_there = T v`, where T turns a free joint's linear velocity into world axes and itself changes with time."""
+        """Translate by `v_there = T v`, where T rotates a free joint's linear velocity into world axes and changes with time."""
         T, drift = np.zeros((self.there.nv, self.nv)), np.zeros(self.there.nv)
         for joint in self.driven:
             position, row = self.at[joint.name]
@@ -79,7 +76,7 @@ class MuJoCo:
         return T.T @ M @ T, gravity, T.T @ (moving + M @ drift) - gravity
 
     def bias(self, v: np.ndarray) -> np.ndarray:
-        """Gravity and Coriolis forces."""
+        """Return the sum of gravity and Coriolis forces."""
         self.data.qvel[:] = v
         self.mujoco.mj_forward(self.there, self.data)
         return self.data.qfrc_bias.copy()

@@ -1,4 +1,4 @@
-"""Duties of a library that is compared with, and the description it gets."""
+"""Protocol of a library to compare with, and the description that it gets."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ FOREIGN = ("gazebo", "transmission", "material", "sensor")
 
 
 class Refusal(Exception):
-    """The other library does not take the robot, and says why."""
+    """Error of the other library: it refuses the robot, and why."""
 
 
 class Peer(Protocol):
     """A library's model of a robot."""
 
     title: str  # its name and version
-    conventions: list[str]  # what it does differently with this robot
+    conventions: list[str]  # sentences on its conventions that differ for this robot
 
     def __init__(self, model: Model, urdf: str) -> None: ...
 
     def answers(self, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Mass matrix, gravity forces and Coriolis forces in the coordinates and conventions here."""
+        """Return mass matrix, gravity forces and Coriolis forces in our coordinates and conventions."""
         ...
 
 
 def urdf_text(model: Model, path: Path | None) -> str:
-    """The URDF as it is in its file, or as it is written here; without shapes, which dynamics does not need."""
+    """Return the URDF of its file, or as written here; without shapes, which dynamics does not need."""
     if path is not None:
         data = read_bytes(path)
     else:

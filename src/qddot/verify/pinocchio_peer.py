@@ -1,4 +1,4 @@
-"""Pinocchio: linear before angular, quaternions xyzw behind the position, an unbounded hinge as cosine and sine, no followers."""
+"""Pinocchio: linear before angular, quaternions xyzw after the position, a continuous joint as cosine and sine, no mimics."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ SWAPPED = [3, 4, 5, 0, 1, 2]
 
 
 class Pinocchio:
+    """Pinocchio's model of a robot (see `Peer`)."""
+
     def __init__(self, model: Model, urdf: str) -> None:
         try:
             import pinocchio  # type: ignore[import-not-found]

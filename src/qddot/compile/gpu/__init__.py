@@ -1,1 +1,1 @@
-"""Programs on NVIDIA GPUs, with nothing but the driver: the same graph as LLVM IR, as PTX, launched on the memory of others."""
+"""Programs on NVIDIA GPUs, by the driver alone: the graph becomes LLVM IR, then PTX, launched on other libraries' memory."""

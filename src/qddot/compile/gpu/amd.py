@@ -1,4 +1,4 @@
-"""Kernels as code for AMD's processors. It is generated and assembled by the tests; no such card has run it yet."""
+"""Kernels as code for AMD's GPUs. The tests generate and assemble it; it has not run on such a GPU yet."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ TRIPLE = "amdgcn-amd-amdhsa"
 
 
 def code_object(text: str, processor: str) -> bytes:
-    """An ELF file with the kernel of a module in AMD's dialect, for a processor such as `gfx90a` or `gfx1100`."""
+    """Return an ELF file with the kernel of a module in AMD's dialect, for a processor such as `gfx90a` or `gfx1100`."""
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     machine = llvm.Target.from_triple(TRIPLE).create_target_machine(cpu=processor, opt=3, reloc="pic")

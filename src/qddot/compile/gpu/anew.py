@@ -1,9 +1,10 @@
-"""Values that a thread computes twice: those that would wait longer in registers than it takes to make them again.
+"""Rematerialisation: values that a thread computes twice, instead of keeping them in registers.
 
-A program is cut in two. Of what the second half needs of the first, some values are kept and the others are made again, from what
-is kept and from the inputs, which are read again. Which are which is a minimum cut: a value kept costs a register, one made again
-its operations. The cut is made where fewest values wait then. So in derivatives of forward dynamics: the first half gives the
-accelerations, the second the derivatives there; both need poses and inertias, and little but factors of the mass matrix is kept.
+A program is cut in two halves. Of the values of the first that the second needs, some are kept, and the others are computed again
+from these and from the inputs, which are read again. A minimum cut decides: a kept value costs a register, one computed again costs
+its operations. The program is cut where fewest values are then alive. In derivatives of forward dynamics, for example, the first
+half computes the accelerations, the second the derivatives; both need poses and inertias, and little more than the factors of the
+mass matrix is kept.
 """
 
 from __future__ import annotations
@@ -16,13 +17,13 @@ import numpy as np
 from qddot.graph.expr import Expr
 
 TURN = 13
-"""Operations of a sine or cosine."""
+"""Number of operations of a sine or cosine."""
 
 Operands = Mapping[Expr, Sequence[Expr]]
 
 
 class Halves(NamedTuple):
-    """Order in which nodes are computed; between the halves everything but `kept` is forgotten."""
+    """The two halves, each in its order; between them only the values `kept` stay in registers. `waiting`: most values alive."""
 
     first: list[Expr]
     second: list[Expr]
@@ -31,13 +32,13 @@ class Halves(NamedTuple):
 
 
 def halves(nodes: Sequence[Expr], operands: Operands, wanted: Set[Expr], cuts: int, worth: int) -> Halves:
-    """The best of so many cuts, with as few values waiting as can be; a register is worth so many operations."""
+    """Return the best of `cuts` cuts, with fewest values alive; a register is worth `worth` operations."""
     places = [len(nodes) * k // (cuts + 1) for k in range(1, cuts + 1)]
     return min((cut(nodes[:k], nodes[k:], operands, wanted, worth) for k in places), key=lambda found: found.waiting)
 
 
 def cut(before: Sequence[Expr], after: Sequence[Expr], operands: Operands, wanted: Set[Expr], worth: int) -> Halves:
-    """Nodes as they were made, cut between two of them."""
+    """Return the halves for a cut of the nodes, in the order of their making, into those before and after."""
     early = set(before)
     needed = {a for node in after for a in operands[node] if a in early}
     again = made_again(before, operands, needed, worth)
@@ -48,10 +49,10 @@ def cut(before: Sequence[Expr], after: Sequence[Expr], operands: Operands, wante
 
 
 def made_again(before: Sequence[Expr], operands: Operands, needed: Set[Expr], worth: int) -> set[Expr]:
-    """The values that are cheaper to make again than to keep: one side of a minimum cut.
+    """Return the values that are cheaper to compute again than to keep: one side of a minimum cut.
 
-    A value is needed (a vertex) and may be made again (another); needed but not made again, it costs a register's `worth`; made
-    again, its operations, and its operands are needed.
+    Each value has two vertices, "needed" and "computed again". Needed but not computed again, it costs a register's `worth`;
+    computed again, it costs its operations, and its operands are needed.
     """
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import breadth_first_order, maximum_flow
@@ -73,7 +74,7 @@ def made_again(before: Sequence[Expr], operands: Operands, needed: Set[Expr], wo
 
 
 def on_demand(wanted: Sequence[Expr], operands: Operands, there: set[Expr]) -> list[Expr]:
-    """The wanted nodes in their order, each after what it needs and what is not yet there."""
+    """Return the wanted nodes in their order, each after those operands that are not yet in `there`."""
     order: list[Expr] = []
     for node in wanted:
         stack = [(node, False)]
@@ -89,7 +90,7 @@ def on_demand(wanted: Sequence[Expr], operands: Operands, there: set[Expr]) -> l
 
 
 def waiting(order: Sequence[Expr], operands: Operands, to_the_end: Set[Expr], from_the_start: Set[Expr] = frozenset()) -> int:
-    """How many values are alive at the same time, at most."""
+    """Return the largest number of values that are alive at the same time."""
     last = {a: k for k, node in enumerate(order) for a in operands[node]} | dict.fromkeys(to_the_end, len(order))
     alive = most = len(from_the_start)
     for k, node in enumerate(order):

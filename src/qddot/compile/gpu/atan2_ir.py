@@ -1,8 +1,8 @@
-"""The angle of a point, atan2(y, x), for processors that have no library: within 2 units in the last place.
+"""IR of atan2(y, x), for processors without a C library: within 2 units in the last place.
 
-Of the two distances the smaller is divided by the larger, and beyond tan(pi/8) their difference by their sum, which turns the point
-by an eighth: so a quotient t of at most tan(pi/8) is left, whose arc tangent is t + t^3 p(t^2). The result is so many eighths of a
-turn plus or minus it, rounded once. Where the sum is infinite there is no number.
+The smaller of |x| and |y| is divided by the larger, or, if that quotient is beyond tan(pi/8), their difference by their sum, which
+turns the point by pi/4. So the quotient t is at most tan(pi/8), and its arc tangent is t + t^3 p(t^2). The result is a multiple of
+pi/4 plus or minus that, rounded once; it is NaN where |x| + |y| is infinite.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from qddot.compile.lanes import Lanes
 NAMES = {"double": "atan2", "float": "atan2f"}
 
 EIGHTH = {"double": (0.7853981633974483, 3.061616997868383e-17), "float": (0.7853981852531433, -2.1855694143368964e-08)}
-"""pi/4, and what its rounding leaves."""
+"""pi/4, and its rounding error."""
 
 TAN = 0.41421356237309503
 """tan(pi/8)"""
@@ -36,11 +36,12 @@ ARC = {
     ),
     "float": (-0.33333331760434554, 0.1999954031495797, -0.14263949753605723, 0.10743668324830098, -0.06451718869358958),
 }
-"""p, which meets (atan(t) - t) / t^3 in the points of Chebyshev of 0 <= t^2 <= tan(pi/8)^2: to 2e-19 and 3e-9 in t^2 p."""
+"""The polynomial p, which interpolates (atan(t) - t) / t^3 at the Chebyshev points of 0 <= t^2 <= tan(pi/8)^2: t^2 p is exact to
+2e-19 and 3e-9."""
 
 
 def define_atan2(lanes: Lanes) -> Iterable[str]:
-    """A function with the name and the arguments of the C library's."""
+    """Define a function with the name and the arguments of the C library's."""
     V, I, zero = lanes.number, lanes.integer, lanes.literal(0.0)
     high, low = (lanes.literal(x) for x in EIGHTH[lanes.real])
     yield f"declare {V} @llvm.copysign.{lanes.suffix}({V}, {V})"
@@ -57,7 +58,7 @@ def define_atan2(lanes: Lanes) -> Iterable[str]:
         yield f"%p{k} = {lanes.call('fma', '%z', p, coefficient)}"
         p = f"%p{k}"
     yield f"%cube = fmul {V} %z, %t\n%arc = {lanes.call('fma', '%cube', p, '%t')}"
-    # eighths of a turn: 1 if far; 2 less that if steep; 4 less that to the left
+    # multiples of pi/4: 1 if far, else 0; 2 minus that if steep; 4 minus that if x is negative
     yield f"%bits = bitcast {V} %x to {I}\n%left = icmp slt {I} %bits, 0\n%less = xor i1 %steep, %left"
     yield f"%one = select i1 %far, {V} {lanes.literal(1.0)}, {V} {zero}\n%from_two = fsub {V} {lanes.literal(2.0)}, %one"
     yield f"%two = select i1 %steep, {V} %from_two, {V} %one\n%from_four = fsub {V} {lanes.literal(4.0)}, %two"

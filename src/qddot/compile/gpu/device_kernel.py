@@ -1,4 +1,4 @@
-"""A program on one GPU: compiled for it, and launched on arrays that live there."""
+"""Programs compiled for one GPU, and launched on arrays there."""
 
 from __future__ import annotations
 
@@ -23,32 +23,32 @@ IN_ROWS = Shape()
 REALS = {8: "double", 4: "float"}
 
 FEWER = (168, 128)
-"""Registers a thread with which a third more, and twice as many, threads are at work as with all 255."""
+"""Registers of a thread with which a third more, and twice as many, threads run at a time as with all 255."""
 
 SPILLED = 80
-"""Bytes a thread that may go to memory for that. Measured (H200, 7-joint arm, float64): forward dynamics 10.5 billion/s with 252
-registers, 11.3 with 168 and 72 bytes in memory, 7.0 with 128 and 384."""
+"""Most bytes that a thread may spill to memory for fewer registers. Measured (H200, 7-joint arm, float64): forward dynamics 10.5
+billion/s with 252 registers, 11.3 with 168 and 72 bytes spilled, 7.0 with 128 and 384."""
 
 
 COLUMN = (1 << 32) - 1
-"""Bytes that an element of all states may take, where the states are last: kernels count them with 32 bits."""
+"""Most bytes of one element of all states, if the states are last: kernels compute such offsets with 32 bits."""
 
 
 class Rows(NamedTuple):
     """An input in device memory."""
 
     pointer: int  # the address of its first row
-    stride: int  # how many numbers apart the rows of two states are; 0: one row for all
-    hop: int = 0  # how many numbers apart the rows of two steps are; 0: one row for all
+    stride: int  # distance of the rows of two states, in numbers; 0: one row for all
+    hop: int = 0  # distance of the rows of two steps, in numbers; 0: one row for all
 
 
 class Launcher:
-    """A function on a device.
+    """A kernel on a device.
 
     Attributes:
-        now, later: where kernels that are watched so leave the number of a state that went wrong; `unwatched`: the others.
-        threads: of a block.
-        rooms: for arguments, so many as calls were under way at the same time.
+        now, later: flags for the number of a state that failed, in calls with these checks; `unwatched`: in other calls.
+        threads: number of threads of a block.
+        rooms: buffers for arguments, as many as calls were made at the same time.
     """
 
     def __init__(self, program: Program, where: Device, source_of: Callable[[Shape], Source], shape: Shape) -> None:
@@ -58,11 +58,11 @@ class Launcher:
         self.rooms: list[tuple[ctypes.Array, ctypes.Array]] = []
 
     def watched(self, check: Any) -> Flag:
-        """Where a call with that option leaves what went wrong."""
+        """Return the flag for calls with that option."""
         return self.unwatched if not check else self.later if check == "later" else self.now
 
     def start(self, states: int, numbers: Sequence[int], stream: int) -> None:
-        """One thread a state; `numbers` are the kernel's arguments, 64 bits each, of which it may read 32."""
+        """Launch the kernel, one thread for each state. `numbers`: its arguments, 64 bits each, of which it may read 32."""
         if not states:
             return
         try:
@@ -77,11 +77,12 @@ class Launcher:
 
 
 def compiled(where: Device, code: Source) -> tuple[Source, Function]:
+    """Return a module and its kernel, compiled for a device."""
     return code, Function(where, ptx(code.text, where.capability), KERNEL, code.shared)
 
 
 def fitted(where: Device, source_of: Callable[[Shape], Source], shape: Shape) -> tuple[Source, Function]:
-    """Compile with fewer registers where that costs next to nothing; tried once, and remembered on disk."""
+    """Return a kernel with fewer registers if that spills little; the choice is tried once, and kept on disk."""
     likes, made = source_of(shape), {}
 
     def choose() -> bytes:
@@ -98,15 +99,15 @@ def fitted(where: Device, source_of: Callable[[Shape], Source], shape: Shape) ->
 
 
 class DeviceKernel(Launcher):
-    """The kernel of a program, for batches of any size. `shape`: without a number of registers, as many as do it good."""
+    """The kernel of a program, for batches of any size. `shape`: if it has no number of registers, the best one is chosen."""
 
     def __init__(self, program: Program, dtype: np.dtype, where: Device, shape: Shape = IN_ROWS) -> None:
         super().__init__(program, where, lambda shape: source(program, REALS[dtype.itemsize], shape), shape)
         self.most = COLUMN // dtype.itemsize if shape.element_major else None
 
     def launch(self, states: int, inputs: Sequence[Rows], outputs: Sequence[int], stream: int = 0, check: Any = True) -> None:
-        """Compute `states` states on a stream; `outputs` are addresses of contiguous rows, or of arrays with the states last.
-        Raises DeviceError: more states than such an array can have."""
+        """Compute `states` states on a stream. `outputs`: addresses of contiguous rows, or of arrays with the states last. Raises
+        DeviceError: more states than such an array can have."""
         if self.most is not None and states > self.most:
             raise DeviceError(f"{states} states are too many side by side: split the batch into parts of {self.most}, or use rows")
         rows = [number for x in inputs for number in x[:2]]
@@ -132,8 +133,8 @@ class DeviceLoop(Launcher):
         stream: int = 0,
         check: Any = True,
     ) -> None:
-        """Every `every`-th of `samples * every` steps. `inputs` are those of the program but for the kernel's own; `outputs` have
-        samples + 1 times so many rows as there are states."""
+        """Run `samples * every` steps, and store every `every`-th. `inputs`: those of the program, without the kernel's own;
+        `outputs`: addresses of arrays with samples + 1 rows for each state."""
         rows = [number for k, x in enumerate(inputs) for number in (x[:2] if k < self.states else x)]
         number, whole = self.format
         (bits,) = struct.unpack(whole, struct.pack(number, dt))

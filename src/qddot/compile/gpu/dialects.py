@@ -1,4 +1,4 @@
-"""Differences between kernels for different makers' processors: everything else of their text is the same."""
+"""The parts of a kernel's IR that differ between NVIDIA and AMD."""
 
 from __future__ import annotations
 
@@ -6,24 +6,25 @@ from typing import NamedTuple
 
 
 class Dialect(NamedTuple):
-    """A module's head and a kernel's."""
+    """The head of a module, and the parts of a kernel's definition."""
 
-    # triple, layout, and the functions that kernels call: `thread` and `block` number this one, `together` waits for the threads of
-    # a warp, `estimate.float` and `estimate.double` are about 1/x, `leave.float` and `leave.double` store what nobody will read
-    # soon
+    # triple, layout, and the functions that kernels call: `thread` and `block` return this one's index, `together` waits for the
+    # threads of a warp, `estimate.float` and `estimate.double` approximate 1/x, `leave.float` and `leave.double` store values that
+    # are not read again soon
     head: str
-    kernel: str  # how a kernel's definition begins
-    attributes: str  # of a kernel with so many threads a block; `limit`, where it is to have no more than so many registers
-    limit: str
+    kernel: str  # the beginning of a kernel's definition
+    attributes: str  # the attribute for the number of threads in a block
+    limit: str  # the attribute for the largest number of registers
 
 
 def inlined(signature: str, value: str) -> str:
+    """Return the definition of an inlined function that computes %y."""
     kind = signature.split()[0]
     return f"define internal {signature} alwaysinline nounwind {{\n{value}\nret {kind}{'' if kind == 'void' else ' %y'}\n}}"
 
 
 def streamed(real: str, bits: str, register: str) -> str:
-    """A store that leaves the cache first; LLVM writes none for NVIDIA."""
+    """Return a store whose cache line is evicted first; LLVM's IR has none for NVIDIA."""
     return (
         "%g = addrspacecast ptr %p to ptr addrspace(1)\n"
         f'call void asm sideeffect "st.global.cs.{bits} [$0], $1;", "l,{register}"(ptr addrspace(1) %g, {real} %x)'

@@ -1,6 +1,6 @@
-"""The CUDA driver by ctypes: devices, modules, launches. It comes with every NVIDIA GPU, and nothing else is needed.
+"""The CUDA driver by ctypes: devices, modules, launches. It is part of every NVIDIA installation, and nothing else is needed.
 
-NVIDIA's own `cuda-bindings` would do the same with 30 MB more to install; these are a dozen functions of a C interface that has
+NVIDIA's own `cuda-bindings` would do the same but are 30 MB to install; here a dozen functions are used, of a C interface that has
 been stable for fifteen years.
 """
 
@@ -18,10 +18,10 @@ from qddot.errors import DeviceError
 
 LIBRARY = {"win32": "nvcuda.dll"}.get(sys.platform, "libcuda.so.1")
 
-# attributes of a device and of a function, as cuda.h numbers them
+# numbers of cuda.h: attributes of a device and of a function, flags of host memory, error codes
 CAPABILITY_MAJOR, CAPABILITY_MINOR = 75, 76
 LOCAL_BYTES, REGISTERS, DYNAMIC_SHARED = 3, 4, 8
-PORTABLE_AND_MAPPED = 3  # of memory of the host
+PORTABLE_AND_MAPPED = 3
 OUT_OF_MEMORY, NO_DEVICE, INVALID_PTX, UNSUPPORTED_PTX = 2, 100, 218, 222
 
 FIXES = {
@@ -36,7 +36,7 @@ _lock = threading.Lock()
 
 @cache
 def driver() -> ctypes.CDLL:
-    """The driver, initialised. Raises DeviceError: there is none, or no device."""
+    """Return the driver, initialised. Raises DeviceError: there is none, or no device."""
     try:
         library = ctypes.CDLL(LIBRARY)
     except OSError:
@@ -50,14 +50,14 @@ def driver() -> ctypes.CDLL:
 
 
 def call(name: str, *arguments: Any) -> None:
-    """One call, whose error becomes ours."""
+    """Call a function of the driver. Raises DeviceError: it fails."""
     code = getattr(driver(), name)(*arguments)
     if code:
         raise failure(name, code)
 
 
 def failure(name: str, code: int) -> DeviceError:
-    """Error with the driver's own words for a status code, and what may help."""
+    """Return the error for a status code, with the driver's own message and a suggestion."""
     text = ctypes.c_char_p()
     driver().cuGetErrorString(code, ctypes.byref(text))
     said = (text.value or b"unknown error").decode()
@@ -66,12 +66,12 @@ def failure(name: str, code: int) -> DeviceError:
 
 
 class Device:
-    """One GPU, by its number; uses the context that PyTorch, JAX and CuPy use too.
+    """One GPU, with the context that PyTorch, JAX and CuPy use too.
 
     Attributes:
-        number: as the driver counts.
+        number: the driver's index.
         context: the driver's handle.
-        capability: such as (9, 0).
+        capability: compute capability, such as (9, 0).
     """
 
     def __init__(self, number: int) -> None:
@@ -102,16 +102,16 @@ class Device:
 
 @cache
 def device(number: int = 0) -> Device:
-    """The device of that number."""
+    """Return the device of that number."""
     with _lock:
         return Device(number)
 
 
 class Function:
-    """A kernel on a device, from PTX, which the driver compiles and keeps in a cache of its own.
+    """A kernel on a device, from PTX, which the driver compiles and keeps in its own cache.
 
     Attributes:
-        handle: what the driver knows it by, whatever the context; `handle_there`: in the context of the device.
+        handle: the driver's handle for any context; `handle_there`: that for the device's context.
     """
 
     def __init__(self, where: Device, ptx: str, name: str, shared_bytes: int) -> None:
@@ -130,7 +130,7 @@ class Function:
         return value.value
 
     def launch(self, blocks: int, threads: int, stream: int, arguments: ctypes.Array) -> None:
-        """Start it on a stream; `arguments` are pointers to its arguments."""
+        """Launch it on a stream; `arguments`: pointers to its arguments. Raises DeviceError: the launch fails."""
         code = starter()(self.handle_there, self.device.context, blocks, threads, self.shared_bytes, stream, arguments)
         if code:
             raise failure("cuLaunchKernel", code)
@@ -138,14 +138,14 @@ class Function:
 
 @cache
 def starter() -> Callable[..., int]:
-    """The launch as machine code (see `start_ir`); it lives as long as the process."""
+    """Return the machine code that launches kernels (see `start_ir`); it lives as long as the process."""
     return load_starter(*(ctypes.cast(getattr(driver(), name), ctypes.c_void_p).value or 0 for name in NEEDED))
 
 
 class Flag:
-    """A number of 64 bits that kernels write and this process reads without waiting for them: all ones, or the number of a state.
+    """A 64-bit number that kernels write and this process reads without waiting for them: all ones, or the number of a state.
 
-    It lies in memory of the host that devices reach. A state that went wrong is rare, so that writing there costs nothing.
+    It is in host memory that devices can access. States that fail are rare, so the slow writes do not matter.
     """
 
     NONE = (1 << 64) - 1
@@ -155,7 +155,8 @@ class Flag:
         self._value.value = self.NONE
 
     def take(self) -> int | None:
-        """A state that was found wrong since it was looked at last, or None: of kernels that have ended."""
+        """Return the number of a state that failed since the last call, and reset it; None if none did in kernels that have
+        ended."""
         found = self._value.value
         if found == self.NONE:
             return None
@@ -164,7 +165,7 @@ class Flag:
 
 
 def flags(where: Device, count: int) -> list[Flag]:
-    """Several, side by side; they live as long as the process."""
+    """Return several flags, side by side; they live as long as the process."""
     place = ctypes.c_void_p()
     with where:
         call("cuMemHostAlloc", ctypes.byref(place), ctypes.c_size_t(8 * count), PORTABLE_AND_MAPPED)
@@ -173,6 +174,6 @@ def flags(where: Device, count: int) -> list[Flag]:
 
 
 def wait(where: Device, stream: int) -> None:
-    """Wait until everything on a stream has ended. Raises DeviceError: it failed."""
+    """Wait until all work on a stream has ended. Raises DeviceError: it failed."""
     with where:
         call("cuStreamSynchronize", ctypes.c_void_p(stream))

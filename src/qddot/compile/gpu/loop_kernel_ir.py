@@ -1,10 +1,10 @@
-"""A program repeated within one kernel for a GPU: its first outputs become its first inputs, and stay in registers meanwhile.
+"""IR of a kernel for a GPU that repeats a program: its first outputs become its first inputs, and stay in registers.
 
     kernel(states, samples, every, dt, (row, stride) of each state input..., (row, stride, hop) of the others..., out..., worst)
 
-The state is read once and kept every so many rounds: `out` has samples + 1 times the states, the first of them as read. Inputs `dt`
-and `t` (the step's number times dt) are the kernel's own. The others are read in each step, `hop` numbers further each time: 0 for
-what stays the same. A program with an input `stage` goes four rounds a step, and is told which one it is.
+The state is read once, and stored after every `every` rounds: `out` has samples + 1 states for each motion, the first as read. The
+inputs `dt` and `t` (the step's number times dt) are computed by the kernel. The others are read in each step, `hop` numbers further
+each time, 0 for those that stay the same. A program with an input `stage` is run four times a step, with the number of the stage.
 """
 
 from __future__ import annotations
@@ -23,15 +23,17 @@ OWN = ("t", "dt", "stage")
 STAGES = 4
 
 FAST = 1e9
-"""rad/s or m/s: a speed beyond this has run away."""
+"""Speed, in rad/s or m/s, beyond which a motion has diverged."""
 
 
 def loop_source(program: Program, real: str, kept: tuple[int, ...], shape: Shape, dialect: Dialect = NVIDIA) -> Source:
-    """The IR of a program whose outputs, but for the margins, are its first inputs after a step; `kept` says which are stored."""
+    """Return the IR for a program whose outputs, without margins, are its first inputs after a step. `kept`: those to be stored."""
     return LoopKernel(program, Lanes(1, real), kept, shape, dialect).source()
 
 
 class LoopKernel(Thread):
+    """Emitter of such a kernel."""
+
     def __init__(self, program: Program, lanes: Lanes, kept: tuple[int, ...], shape: Shape, dialect: Dialect) -> None:
         super().__init__(program, lanes, shape, dialect)
         self.stored, self.states = kept, len(self.outputs)
@@ -46,12 +48,13 @@ class LoopKernel(Thread):
 
     @cached_property
     def fused(self) -> set[Expr]:
-        """Products that become part of a sum where the CPU's do. Its program has all four stages in a row."""
+        """Products that become part of a sum on the CPU, whose program has all four stages."""
         shared = self.shared_by_stages() if self.has_stages else ()
         return fused_products(self.program.nodes, self.places, shared)
 
     def shared_by_stages(self) -> set[Expr]:
-        """Products that stay the same from stage to stage, and are part of what does not: in a row, each stage would use them."""
+        """Return the products that are equal in all stages but used by values that are not: in a program with all stages, each
+        stage uses them, so they are not fused."""
         moving: set[Expr] = set()
         found: set[Expr] = set()
         for node in self.program.nodes:
@@ -87,7 +90,7 @@ class LoopKernel(Thread):
         yield from self.report("%slow")
 
     def loop(self) -> Iterable[str]:
-        """Samples, and within each the steps."""
+        """Yield the loop over samples, and in it the loop over steps."""
         real, ends = self.lanes.real, {place: self.value(x) for place, x in self.after.items()}
         yield "sample:\n%j = phi i32 [ 0, %work ], [ %j1, %keep ]\n%sound_j = phi i1 [ true, %work ], [ %slow, %keep ]"
         for (k, e), end in ends.items():
@@ -113,7 +116,7 @@ class LoopKernel(Thread):
         yield "%again = icmp ult i32 %j1, %samples\nbr i1 %again, label %sample, label %end"
 
     def keep(self, tag: str, sample: str, values: dict[tuple[int, int], str]) -> Iterable[str]:
-        """The state as a sample of the results."""
+        """Yield IR that stores the state as a sample of the results."""
         real = self.lanes.real
         yield f"%{tag}_j = zext i32 {sample} to i64\n%{tag}_before = mul i64 %{tag}_j, %states"
         yield f"%{tag}_row = add i64 %{tag}_before, %state"
@@ -125,7 +128,7 @@ class LoopKernel(Thread):
                 yield f"{place} = getelementptr {real}, ptr %{tag}_to{k}, i64 {e}\nstore {real} {values[k, e]}, ptr {place}"
 
     def runs_away(self, values: dict[tuple[int, int], str]) -> Iterable[str]:
-        """%slow: sound, and no velocity of this sample is out of all proportion. %shown...: the state, or NaN."""
+        """Yield IR for %slow, true if %sound and no velocity of this sample exceeds `FAST`, and for %shown..., the state or NaN."""
         real, sound = self.lanes.real, "%sound"
         for (k, e), value in values.items():
             if k == self.stored[-1]:

@@ -1,4 +1,4 @@
-"""In which order a thread computes: as the algorithm made the nodes, unless more values would wait than it has registers."""
+"""Order of computation in a thread: the algorithm's own, unless more values are then alive than there are registers."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from collections.abc import Mapping, Sequence
 from qddot.graph.expr import Expr
 
 Operands = Mapping[Expr, Sequence[Expr]]
-"""Of each node those that are computed here, each once."""
+"""For each node, its operands that are computed in the kernel, each once."""
 
 
 def most_waiting(nodes: Sequence[Expr], operands: Operands) -> int:
-    """How many values are alive at the same time, at most."""
+    """Return the largest number of values that are alive at the same time."""
     last = {a: k for k, node in enumerate(nodes) for a in operands[node]}
     alive, most = 0, 0
     for k, node in enumerate(nodes):
@@ -24,7 +24,7 @@ def most_waiting(nodes: Sequence[Expr], operands: Operands) -> int:
 
 
 def fewest_waiting(nodes: Sequence[Expr], operands: Operands) -> list[Expr]:
-    """Always the node that ends most others' waiting, of several the one made first."""
+    """Return the nodes in a greedy order: always next the one after which fewest values are alive, of several the first made."""
     users: dict[Expr, list[Expr]] = {}
     for node in nodes:
         for a in operands[node]:
@@ -38,7 +38,7 @@ def fewest_waiting(nodes: Sequence[Expr], operands: Operands) -> list[Expr]:
     order: list[Expr] = []
     while heap:
         _, _, node = heapq.heappop(heap)
-        if node in done:  # it stood there with a higher cost, too
+        if node in done:  # it was in the heap twice, with a lower cost as well
             continue
         done.add(node)
         order.append(node)
@@ -57,5 +57,5 @@ def fewest_waiting(nodes: Sequence[Expr], operands: Operands) -> list[Expr]:
 
 
 def cost(node: Expr, users: Mapping[Expr, Sequence[Expr]], frees: Mapping[Expr, int]) -> int:
-    """Number of values more that will wait once a node is computed."""
+    """Return the change of the number of live values by computing a node."""
     return (node in users) - frees[node]

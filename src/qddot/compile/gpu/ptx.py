@@ -1,4 +1,4 @@
-"""From IR to PTX, by the LLVM that compiles for the CPU; no CUDA toolkit takes part."""
+"""Compile IR to PTX with the LLVM that compiles for the CPU; no CUDA toolkit is needed."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ PTX_VERSION = "+ptx80"
 
 
 ARCHITECTURES = (50, 52, 53, 60, 61, 62, 70, 72, 75, 80, 86, 87, 89, 90)
-"""What PTX of that version is written for. Newer devices run it, too: the driver compiles it for them."""
+"""Architectures that PTX of that version can be written for. Newer devices run it too: the driver compiles it for them."""
 
 
 def architecture(capability: tuple[int, int]) -> str:
-    """The newest that a device of a compute capability such as (9, 0) runs. Raises DeviceError: it is too old."""
+    """Return the newest architecture for a device of a compute capability such as (9, 0). Raises DeviceError: it is too old."""
     found = [x for x in ARCHITECTURES if x <= 10 * capability[0] + capability[1]]
     if not found:
         raise DeviceError(
@@ -27,7 +27,7 @@ def architecture(capability: tuple[int, int]) -> str:
 
 
 def ptx(text: str, capability: tuple[int, int]) -> str:
-    """PTX for a compute capability such as (9, 0)."""
+    """Return PTX for a compute capability such as (9, 0)."""
 
     def make() -> bytes:
         llvm.initialize_all_targets()
@@ -35,8 +35,8 @@ def ptx(text: str, capability: tuple[int, int]) -> str:
         module = llvm.parse_assembly(text)
         module.verify()
         machine = llvm.Target.from_triple(TRIPLE).create_target_machine(cpu=cpu, features=PTX_VERSION, opt=3)
-        # Functions are inlined and nothing else: the graph is optimised already, and LLVM's passes move instructions to where
-        # values wait in registers (a regressor: 72 registers as written, 255 and spills after them). The driver schedules.
+        # The only pass is inlining: the graph is optimised already, and LLVM's passes move instructions so that values are kept
+        # longer in registers (a regressor: 72 registers as written, 255 and spills after them). The driver schedules.
         builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=0))
         builder.getModulePassManager().run(module, builder)
         return machine.emit_assembly(module).encode()

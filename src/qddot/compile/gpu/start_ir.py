@@ -1,8 +1,8 @@
-"""A launch on a device, as machine code of the host: one call, where Python would make two or four and convert a dozen arguments.
+"""Machine code of the host that launches a kernel: one call, where Python would make two or four and convert a dozen arguments.
 
-    int start(function, context, blocks, threads, shared, stream, arguments)     an error of the driver, or 0
+    int start(function, context, blocks, threads, shared, stream, arguments)     returns the driver's error code, or 0
 
-The context of the device is mostly the current one; else it is for as long as the launch takes.
+If the device's context is not the current one, it is made current for the time of the launch.
 """
 
 from __future__ import annotations
@@ -13,22 +13,23 @@ from collections.abc import Callable, Iterable
 from qddot.compile.llvm import load_module, this_computer
 
 NEEDED = ("cuCtxGetCurrent", "cuCtxPushCurrent_v2", "cuCtxPopCurrent_v2", "cuLaunchKernel")
-"""Functions of the driver whose addresses it takes."""
+"""Functions of the driver that it calls."""
 
 ARGUMENTS = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_void_p, ctypes.c_void_p)
 
 
 def load_starter(*places: int) -> Callable[..., int]:
-    """The function, of driver functions at these addresses."""
+    """Return the function, given the addresses of the driver's functions `NEEDED`."""
     code = load_module(
         "\n".join(start(*(f"inttoptr (i64 {place} to ptr)" for place in places))), "start", this_computer(), kept=False
     )
     found = ctypes.CFUNCTYPE(ctypes.c_int, *ARGUMENTS)(code.loop)
-    found.code = code  # type: ignore[attr-defined]  # which must not die before it
+    found.code = code  # type: ignore[attr-defined]  # keeps the code alive
     return found
 
 
 def start(get: str, push: str, pop: str, launch: str) -> Iterable[str]:
+    """Define the function."""
     shape = "i32 %blocks, i32 1, i32 1, i32 %threads, i32 1, i32 1, i32 %shared"
     launched = f"call i32 {launch}(ptr %function, {shape}, ptr %stream, ptr %arguments, ptr null)"
     given = "ptr %function, ptr %context, i32 %blocks, i32 %threads, i32 %shared, ptr %stream, ptr %arguments"

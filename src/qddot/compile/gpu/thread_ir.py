@@ -1,10 +1,10 @@
-"""A program as a kernel for a GPU.
+"""IR of a kernel for a GPU that runs a program once for each state.
 
     kernel(states, (row, stride) of each input..., out of each output..., worst)
 
-Inputs are rows whose elements are adjacent; the distance of two rows is an argument, 0 where all states share one. Outputs are
-rows side by side. A thread that finds a margin that is not positive, or a result that is no number, writes its state to `worst`:
-whoever launched the kernel looks there later.
+Inputs are rows with contiguous elements; the stride of rows is an argument, 0 if all states share one row. Outputs are contiguous
+rows. A thread with a margin that is not positive, or a result that is not finite, writes the number of its state to `worst`, which
+the host reads later.
 """
 
 from __future__ import annotations
@@ -20,31 +20,31 @@ from qddot.graph.expr import Expr
 from qddot.graph.program import Program
 
 NARROW = 16
-"""Up to this many numbers a state are stored where they belong at once, by blocks of two warps; more go through shared memory, to
-leave in whole lines. Measured (H200, 7-joint arm, share of the bandwidth of a copy, two warps and four): inverse dynamics 80.0 and
-79.2 %, in doubles 89.8 and 88.4 %; forward dynamics 58.1 and 57.8 %, in doubles 55.6 and 53.4 %."""
+"""Most numbers of a state's results that are stored directly, by blocks of two warps; more go through shared memory, to be written
+in whole lines. Measured (H200, 7-joint arm, share of the bandwidth of a copy, two warps and four): inverse dynamics 80.0 and 79.2
+%, in doubles 89.8 and 88.4 %; forward dynamics 58.1 and 57.8 %, in doubles 55.6 and 53.4 %."""
 
 WIDE, FEW = 256, 80
-"""With the states last, more numbers a state than the first, and fewer values that wait than the second: 16 warps a block, whose
-stores lie side by side. Measured (H200, regressor of a 7-joint arm): 81 % of a copy's bandwidth, 76 % with four; narrower results
-lose."""
+"""With the states last, results of more than `WIDE` numbers and programs with at most `FEW` live values have blocks of 16 warps,
+whose stores are side by side. Measured (H200, regressor of a 7-joint arm): 81 % of a copy's bandwidth, 76 % with four; narrower
+results lose."""
 
 TILE = 12 << 10
-"""Bytes: a warp whose tile is larger is a block of its own, so that as many of them as can be are at work."""
+"""Bytes of a warp's tile above which each warp is a block of its own, so that as many warps as possible run."""
 
 
 def source(program: Program, real: str, shape: Shape, dialect: Dialect = NVIDIA) -> Source:
-    """The IR of a program over `double` or `float`."""
+    """Return the kernel of a program over `double` or `float`."""
     return ThreadKernel(program, Lanes(1, real), shape, dialect).source()
 
 
 class ThreadKernel(Thread):
-    """Each state's results once.
+    """Emitter of a kernel that runs a program once for each state.
 
-    Values are made again (see `anew`), but sparingly for rows of floats in shared memory, of which more warps take what the cache
-    would need. Measured (H200, derivatives of forward dynamics of a 7-joint arm, share of the bandwidth of a copy): rows of floats
-    54.8 % without (272 bytes spilled), 56.2 freely, 58 to 59 sparingly; floats with the states last 60.3 and freely 65.4; doubles
-    21 and 39 %, with the states last 21 and 53 %.
+    Values are computed again (see `anew`), but sparingly if rows of floats go through shared memory: more warps would take shared
+    memory that the cache needs. Measured (H200, derivatives of forward dynamics of a 7-joint arm, share of the bandwidth of a
+    copy): rows of floats 54.8 % without (272 bytes spilled), 56.2 freely, 58 to 59 sparingly; floats with the states last 60.3 and
+    freely 65.4; doubles 21 and 39 %, with the states last 21 and 53 %.
     """
 
     def __init__(self, program: Program, lanes: Lanes, shape: Shape, dialect: Dialect = NVIDIA) -> None:
@@ -67,7 +67,7 @@ class ThreadKernel(Thread):
         self.shared_bytes = self.threads * self.room * lanes.bits // 8
 
     def most_waiting(self) -> int:
-        """Values that are alive at the same time, at most, in the order of their making."""
+        """Return the largest number of values that are alive at the same time, in the order of their making."""
         made, operands, _ = self.needed([x for output in self.outputs for x in output.values])
         return most_waiting(made, operands)
 
@@ -80,7 +80,7 @@ class ThreadKernel(Thread):
         inputs = [f"ptr noalias readonly %base{k}, i64 %stride{k}" for k in range(len(self.program.inputs))]
         outputs = [f"ptr noalias writeonly %out{k}" for k in range(len(self.outputs))]
         yield from self.begin(["i64 %states", *inputs, *outputs, "ptr %worst"])
-        if self.staged:  # every lane of a warp with a state helps to write; those without one compute the last state, too
+        if self.staged:  # all lanes of a warp write together; those beyond the last state compute that state again
             yield f"%lane = and i32 %tid, {WARP - 1}\n%lane_wide = zext i32 %lane to i64\n%warp_first = sub i64 %mine, %lane_wide"
             yield "%any = icmp ult i64 %warp_first, %states\nbr i1 %any, label %work, label %done\nwork:"
             yield "%last = sub i64 %states, 1\n%state = call i64 @llvm.umin.i64(i64 %mine, i64 %last)"
@@ -95,7 +95,7 @@ class ThreadKernel(Thread):
             yield "%any = icmp ult i64 %mine, %states\nbr i1 %any, label %work, label %done\nwork:"
             yield "%state = add i64 %mine, 0"
             yield f"%column_bytes = mul i64 %states, {self.lanes.bits // 8}\n%column_short = trunc i64 %column_bytes to i32"
-            yield "%column = zext i32 %column_short to i64"  # one instruction an address then
+            yield "%column = zext i32 %column_short to i64"  # so that an address takes one instruction
             for k, output in enumerate(self.outputs):
                 yield f"%place{k} = mul i64 %state, {1 if self.shape.element_major else output.size}"
                 yield f"%to{k} = getelementptr {real}, ptr %out{k}, i64 %place{k}"
@@ -106,7 +106,7 @@ class ThreadKernel(Thread):
         yield from self.report("%sound")
 
     def plain_body(self) -> Iterable[str]:
-        """Each result goes to its place at once."""
+        """Yield the body of a kernel that stores each result directly."""
         places: dict[Expr, list[tuple[int, int]]] = {}
         for k, output in enumerate(self.outputs):
             for element, x in enumerate(output.values):
@@ -123,7 +123,7 @@ class ThreadKernel(Thread):
         yield from self.computed([*places, *self.margins], leave)
 
     def put(self, k: int, element: int, value: str) -> Iterable[str]:
-        """A number into output k."""
+        """Yield IR that stores an element of output k."""
         V, place = self.lanes.number, f"%p{k}_{element}"
         if self.shape.element_major:
             yield f"{place}_at = mul nuw i64 %column, {element}\n{place} = getelementptr i8, ptr %to{k}, i64 {place}_at"
@@ -132,7 +132,7 @@ class ThreadKernel(Thread):
             yield f"{place} = getelementptr {V}, ptr %to{k}, i64 {element}\nstore {V} {value}, ptr {place}"
 
     def staged_body(self) -> Iterable[str]:
-        """Results gather in the warp's tile; a full tile is written by all lanes together."""
+        """Yield the body of a kernel that collects results in the warp's tile, which all lanes write together when it is full."""
         for window in self.windows:
             slots: dict[object, list[tuple[Piece, int]]] = {}
             for piece, values in zip(window.pieces, window.values):
@@ -155,6 +155,7 @@ class ThreadKernel(Thread):
             yield from self.one_by_one(self.in_order(self.margins), lambda node: ())
 
     def into_tile(self, window: Window, slots: Iterable[tuple[Piece, int]], x: object) -> Iterable[str]:
+        """Yield IR that stores a value to its places in the tile."""
         for piece, column in slots:
             place = f"%t{window.number}_{piece.at + column}"
             yield f"{place} = getelementptr {self.lanes.real}, ptr addrspace(3) %row{piece.pitch}, i32 {WARP * piece.at + column}"

@@ -1,17 +1,17 @@
-"""Wide results of a GPU: a warp collects the rows of its 32 states in shared memory and writes them together, line after line.
+"""IR that writes wide results of a GPU: a warp collects the rows of its 32 states in shared memory, and writes them line by line.
 
-A thread that stored its own row would touch a line of memory for each number, and a line written in pieces costs as much as
-several. So a tile in shared memory takes a row a thread, and the lanes then write it side by side. Where whole rows do not fit, the
-outputs are cut into ranges of columns as long as can be, one after the other.
+A thread that stored its own row would touch one line of memory for each number, and a line written in pieces costs as much as
+several. So a tile in shared memory has a row for each thread, and the lanes write it side by side. If whole rows do not fit, the
+outputs are cut into ranges of columns, as long as possible, one after the other.
 
-Each piece has a part of the tile to itself. Where the number of columns is no multiple of four its rows lie in different banks, or
-two in one, as they are: then it is a copy of the memory to be written, and leaves by 16 bytes a lane. Else rows are a place longer.
+Each piece has its own part of the tile. If its number of columns is no multiple of four, at most two of its rows share a bank: then
+the part is an exact copy of the memory to be written, and is written by 16 bytes a lane. Else rows are one number longer.
 
-Measured (H200, regressor of a 7-joint arm, 539 floats a state, share of the bandwidth of a copy): whole rows, three warps a
-multiprocessor, 76 %; halves of rows 69 %; thirds 55 %; ranges of 96 columns, for which values wait in registers, 41 %; 64 columns
-as they are computed, in pieces of ten, 14 %. So few warps that write whole lines are worth more than many that do not; by 16 bytes
-a lane whole rows reach 87 %. Narrow results are stored at once, and inputs read at once: through the tile, inverse dynamics of that
-arm falls from 29 to 20 billion/s.
+Measured (H200, regressor of a 7-joint arm, 539 floats a state, share of the bandwidth of a copy): whole rows, three warps on a
+multiprocessor, 76 %; halves of rows 69 %; thirds 55 %; ranges of 96 columns, which keep values in registers, 41 %; 64 columns as
+they are computed, in pieces of ten, 14 %. So few warps that write whole lines are better than many that do not; by 16 bytes a lane
+whole rows reach 87 %. Narrow results are stored directly, and inputs read directly: through the tile, inverse dynamics of that arm
+falls from 29 to 20 billion/s.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from qddot.graph.program import Output
 from qddot.model.scalar import Scalar
 
 UNROLLED = 4
-"""Rows whose writes are under way together."""
+"""Number of rows whose writes are in flight together."""
 
 TOGETHER = 8
-"""Writes of 16 bytes that are under way together."""
+"""Number of 16-byte writes of a lane that are in flight together."""
 
 
 class Piece(NamedTuple):
-    """Columns of one output, `start` to `start + count`. In the tile its rows are `pitch` numbers apart, after `at` numbers a
-    thread of other pieces."""
+    """The columns `start` to `start + count` of one output. In the tile its rows are `pitch` numbers apart, after the `at` numbers
+    that other pieces have for each thread."""
 
     output: int
     start: int
@@ -46,21 +46,22 @@ class Piece(NamedTuple):
 
 
 def pitch(columns: int) -> int:
-    """How far apart rows of so many columns are, so that no more than two of a warp's lie in one bank."""
+    """Return the distance of rows with this number of columns such that no more than two rows of a warp share a bank."""
     return columns if columns % 4 else columns + 1
 
 
 @dataclass(frozen=True, eq=False)
 class Window:
-    """Part of the results that the tile holds at one time."""
+    """The part of the results that the tile holds at one time."""
 
     number: int  # counts the windows of a kernel
-    pieces: tuple[Piece, ...]  # which columns of which outputs
-    values: tuple[tuple[Scalar, ...], ...]  # of each piece, what stands in its columns, nodes or numbers
+    pieces: tuple[Piece, ...]
+    values: tuple[tuple[Scalar, ...], ...]  # the values in the columns of each piece, nodes or numbers
 
 
 def windows(outputs: Sequence[Output], most: int) -> list[Window]:
-    """All columns, at most so many numbers of a tile at a time: of outputs that do not fit, ranges of equal length."""
+    """Return windows for all columns, with at most `most` numbers of a tile for each thread; outputs that do not fit are cut into
+    ranges of equal length."""
     groups: list[list[Piece]] = []
     used = most
     for k, output in enumerate(outputs):
@@ -80,12 +81,12 @@ def windows(outputs: Sequence[Output], most: int) -> list[Window]:
 
 
 def room_of(found: Sequence[Window]) -> int:
-    """Numbers that a tile has for each thread."""
+    """Return the size of the tile, in numbers for each thread."""
     return max(sum(piece.pitch for piece in window.pieces) for window in found)
 
 
 def flush(window: Window, real: str, outputs: Sequence[Output]) -> Iterable[str]:
-    """Write the tile and leave it free."""
+    """Yield IR that writes the tile, after which it is free."""
     yield "call void @together()"
     for piece in window.pieces:
         size = outputs[piece.output].size
@@ -95,7 +96,7 @@ def flush(window: Window, real: str, outputs: Sequence[Output]) -> Iterable[str]
 
 
 def whole_rows(piece: Piece, w: str, real: str, size: int) -> Iterable[str]:
-    """Rows side by side are one stretch of memory."""
+    """Yield IR that writes whole rows, which together are one range of memory."""
     yield f"%{w}_base = mul i64 %warp_first, {size}\n%{w}_to = getelementptr {real}, ptr %out{piece.output}, i64 %{w}_base"
     yield f"%{w}_tile = getelementptr {real}, ptr addrspace(3) %tile, i32 {WARP * piece.at}"
     if piece.pitch == size:
@@ -118,12 +119,12 @@ def whole_rows(piece: Piece, w: str, real: str, size: int) -> Iterable[str]:
 
 
 def by_16_bytes(w: str, real: str, size: int) -> Iterable[str]:
-    """A copy of 32 rows, several writes of each lane at a time."""
+    """Yield IR that copies 32 rows, with several writes of each lane at a time."""
     wide = 4 if real == "float" else 2
     quad, turns = f"<{wide} x {real}>", -(-size // wide)
     yield f"%{w}_lane_from = getelementptr {quad}, ptr addrspace(3) %{w}_tile, i32 %lane"
     yield f"%{w}_lane_to = getelementptr {quad}, ptr %{w}_to, i32 %lane"
-    last = WARP * size // wide - WARP * (turns - 1)  # lanes that still have something in the last turn
+    last = WARP * size // wide - WARP * (turns - 1)  # lanes that have a write in the last turn
     for first in range(0, turns, TOGETHER):
         some = range(first, min(first + TOGETHER, turns))
         if last < WARP and turns - 1 in some:
@@ -136,7 +137,7 @@ def by_16_bytes(w: str, real: str, size: int) -> Iterable[str]:
 
 
 def copied(w: str, quad: str, turns: Iterable[int]) -> Iterable[str]:
-    """All reads before the first write."""
+    """Yield IR for some turns of the copy, with all reads before the first write."""
     for t in turns:
         yield f"%{w}_f{t} = getelementptr {quad}, ptr addrspace(3) %{w}_lane_from, i32 {t * WARP}"
         yield f"%{w}_v{t} = load {quad}, ptr addrspace(3) %{w}_f{t}, align 16"
@@ -146,20 +147,20 @@ def copied(w: str, quad: str, turns: Iterable[int]) -> Iterable[str]:
 
 
 def range_of_columns(piece: Piece, w: str, real: str, size: int) -> Iterable[str]:
-    """Row after row, the lanes side by side."""
+    """Yield IR that writes a range of columns row by row, the lanes side by side."""
     w = f"{w}_{piece.start}"
     yield f"%{w}_skip = mul i64 %warp_first, {size}\n%{w}_first = add i64 %{w}_skip, {piece.start}"
     yield f"%{w}_mine = add i64 %{w}_first, %lane_wide\n%{w}_to = getelementptr {real}, ptr %out{piece.output}, i64 %{w}_mine"
     yield f"%{w}_at = add i32 %lane, {WARP * piece.at}\n%{w}_from = getelementptr {real}, ptr addrspace(3) %tile, i32 %{w}_at"
     yield f"%{w}_full = icmp eq i32 %rows, {WARP}\nbr label %{w}_enter\n{w}_enter:"
     yield f"br i1 %{w}_full, label %{w}_many, label %{w}_few"
-    for label, rows in (("many", UNROLLED), ("few", 1)):  # the last warp alone may have fewer rows
+    for label, rows in (("many", UNROLLED), ("few", 1)):  # only the last warp may have fewer rows
         yield from rows_together(f"{w}_{label}", w, rows, piece, real, size)
     yield f"{w}_end:"
 
 
 def rows_together(loop: str, w: str, rows: int, piece: Piece, real: str, size: int) -> Iterable[str]:
-    """A loop that writes `rows` rows at a time."""
+    """Yield a loop that writes `rows` rows at a time."""
     yield f"{loop}:\n%{loop}_r = phi i32 [ 0, %{w}_enter ], [ %{loop}_next, %{loop}_last ]"
     yield f"%{loop}_row_at = mul i32 %{loop}_r, {piece.pitch}\n%{loop}_out_at = mul i32 %{loop}_r, {size}"
     yield f"%{loop}_row = getelementptr {real}, ptr addrspace(3) %{w}_from, i32 %{loop}_row_at"

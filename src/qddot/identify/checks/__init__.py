@@ -1,1 +1,1 @@
-"""Whether a fit can be trusted: what speaks against it, what else would explain the log, and the verdict."""
+"""Checks of a fit: concerns about its parameters, other explanations of the log, and the verdict."""

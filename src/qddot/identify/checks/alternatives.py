@@ -1,15 +1,13 @@
-"""Alternatives that may be true of a log: torques that come late, a joint counted backwards, a base that stands askew.
+"""Alternatives: other explanations of a log, such as delayed torques, a joint counted backwards or a tilted base.
 
-A fit that leaves torques unexplained has a reason. Each alternative is fitted as the model is, and the one that explains most of
-what is unexplained is the reason (`trial.py` says how that is measured). Friction that no model has cannot hide in one of them: it
-depends on other things.
+Each alternative is fitted like the model, and the one that explains most of the residual is taken as its reason (`trial.py` defines
+the share). Friction that the model lacks is not mistaken for one of them, since it depends on other signals.
 
-What is true of a log is true of both its halves. With parameters of one half, an alternative must therefore predict the other half,
-up to the limit that holds for the model itself; else it only is more freedom for parameters that the log does not determine, and
-explains what any freedom would.
+An alternative must hold in both halves of a log: with parameters of one half it must predict the other, up to the limit that holds
+for the model itself. Otherwise it only adds freedom to parameters that the log does not determine.
 
-Small errors (a delay, a tilt, an offset of a zero) are one more column each, the derivative of the predicted torque by the error,
-and their size is the column's parameter. Others (a sign, an order of joints, no gravity) are tried as they are.
+Small errors (a delay, a tilt, an offset of a zero) add a column each, the derivative of the predicted torque with respect to the
+error, whose parameter is the size of the error. Others (a sign, an order of joints, no gravity) are tried as they are.
 """
 
 from __future__ import annotations
@@ -38,7 +36,7 @@ SIMPLEST = (
 )
 FOR_A_WHILE = ("brake", "friction changes", "gain changes", "contact", "load")
 """Kinds that hold for a part of a log only, or change in its course."""
-AS_SIMPLE = {"tilt": "zero", "geometry": "rate"}  # kinds that are no simpler than another: of those, the one that explains more
+AS_SIMPLE = {"tilt": "zero", "geometry": "rate"}  # equally simple kinds, of which the one that explains more is preferred
 
 
 TRIED = (
@@ -48,13 +46,13 @@ TRIED = (
 
 
 class Alternatives:
-    """A fit on some samples of its log, and what else may be true of them; nothing is tried before it is asked for."""
+    """The alternatives to a fit, on an excerpt of its log; nothing is tried before it is asked for."""
 
     def __init__(self, base: Base, theta: np.ndarray, signals: Signals) -> None:
         self.base, self.theta, self.signals = base, theta, signals
 
     def are_of(self, base: Base, theta: np.ndarray, signals: Signals) -> bool:
-        """Whether they stand beside this very fit."""
+        """True if these are the alternatives to exactly this fit."""
         return self.base is base and self.theta is theta and self.signals is signals
 
     @cached_property
@@ -63,13 +61,13 @@ class Alternatives:
 
     @cached_property
     def fine_trial(self) -> Trial:
-        """The fit on many of its samples, for what happens while a joint turns: dry friction, play."""
+        """The fit on many samples, for effects within the short time in which a joint turns: dry friction, play."""
         return Trial(self.base, self.theta, many(self.signals))
 
     @cached_property
     def found(self) -> list[Alternative]:
-        """All that predict one half of the log from the other, the best first; of equals the simplest, and of such the better."""
-        tried = chain(*(faults(self.trial) for faults in TRIED), backlash(self.fine_trial))  # a turn is over in a few samples
+        """The alternatives that predict one half of the log from the other, in the order of `in_order`."""
+        tried = chain(*(faults(self.trial) for faults in TRIED), backlash(self.fine_trial))
         found = [one for one in tried if one.unpredicted < UNCERTAIN]
         if max((one.share for one in found if one.kind != "rate"), default=0.0) < CLEARLY:
             found += [one for one in misdrawn(self.trial) if one.unpredicted < UNCERTAIN]
@@ -82,13 +80,13 @@ class Alternatives:
 
     @property
     def lasting(self) -> list[Alternative]:
-        """Alternatives that hold all along: to leave out a part of a log explains a little of anything."""
+        """Alternatives that hold for the whole log: one for a part of it explains a little of any residual."""
         return [one for one in self.found if one.kind not in FOR_A_WHILE]
 
 
 def in_order(found: list[Alternative]) -> list[Alternative]:
-    """Alternatives as they are said: those first that leave about as little as the best, then by their share in per cent; of equals
-    the simplest, and of such the better."""
+    """Sort alternatives: first those that leave about as little as the best one, then by share in per cent; among equal shares the
+    simplest first, among equally simple kinds the one that explains more."""
     most = max((one.share for one in found), default=0.0)
 
     def preferred(one: Alternative) -> tuple[float, ...]:

@@ -1,4 +1,4 @@
-"""An arm that is not as described: hung another way, other lengths, coupled motors."""
+"""Alternatives for the arm: mounted another way, other lengths, coupled motors."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from qddot.thresholds import MOST_OF_IT, POSITION_STEP, TORQUE_ROUNDING
 
 
 def askew(trial: Trial) -> Iterator[Alternative]:
-    """Gravity from elsewhere: Y is linear in it, so what weight adds at rest is all that changes."""
+    """Another direction of gravity: the regressor is linear in it, so only its part at rest changes."""
     sideways = across(trial)
     if not sideways:
         return
@@ -42,7 +42,8 @@ def down(trial: Trial) -> np.ndarray:
 
 
 def across(trial: Trial) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Two gravities (3,) across the described one, and the links' columns at rest (N, nv, links) under each; none without it."""
+    """Two vectors of gravity (3,) normal to the described one, each with the links' columns at rest (N, nv, links); none if the
+    described gravity is 0."""
     size, rest = float(np.linalg.norm(down(trial))), np.zeros_like(trial.motion.q)
     sideways = size * np.linalg.svd(down(trial)[None])[2][1:] if size > 0 else ()
     model = trial.evaluator.bare.model
@@ -50,12 +51,12 @@ def across(trial: Trial) -> list[tuple[np.ndarray, np.ndarray]]:
 
 
 def by_gravity(trial: Trial, sideways: list[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
-    """Effect on the torques (N, nv, d) of gravities from elsewhere besides."""
+    """Effect on the torques (N, nv, d) of further gravities, with the links' columns at rest under each."""
     return np.stack([trial.predicted(trial.motion, Y) - trial.torques for _, Y in sideways], axis=-1)
 
 
 def tilted_by(tilt: np.ndarray) -> float:
-    """Angle of a gravity that has so much from two sides (2,), rad."""
+    """Angle of a base whose gravity has these components (2,) across, relative to the one along, rad."""
     return float(np.arctan(np.linalg.norm(tilt)))
 
 
@@ -64,7 +65,7 @@ def told_tilt(tilt: np.ndarray) -> str:
 
 
 def misdrawn(trial: Trial) -> Iterator[Alternative]:
-    """A joint that sits elsewhere on the link that carries it: a length of another arm, or a misread drawing."""
+    """A joint at another place of the link that carries it: a length of another arm, or a misread drawing."""
     model, tau = trial.evaluator.bare.model, trial.torques
     own = trial.evaluator.bare.regressor(*trial.motion[:3], threads=1)
     longest = MOST_OF_IT * max(float(np.linalg.norm([float(x) for x in joint.origin.p])) for joint in model.joints)
@@ -78,7 +79,7 @@ def misdrawn(trial: Trial) -> Iterator[Alternative]:
             changed = [replace(one, origin=moved) if one is joint else one for one in model.joints]
             Y = columns_of(model.copy(joints=changed), *trial.motion[:3])
             Z[..., k] = (trial.predicted(trial.motion, Y - own) - tau) / POSITION_STEP
-        Z = Z[..., rms(Z.reshape(-1, 3)) > TORQUE_ROUNDING * rms(tau.ravel())]  # along parallel axes nothing changes
+        Z = Z[..., rms(Z.reshape(-1, 3)) > TORQUE_ROUNDING * rms(tau.ravel())]  # not the shifts along parallel axes
         if not Z.shape[-1]:
             continue
         where, left = trial.with_columns(Z)
@@ -89,7 +90,7 @@ def misdrawn(trial: Trial) -> Iterator[Alternative]:
 
 
 def columns_of(model: Model, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
-    """The links' columns (N, nv, links) of a model that is met once, for which nothing is compiled."""
+    """The links' columns (N, nv, links) of a model, computed without compiling since it is used only once."""
     rows = regressor(model.over(Arrays()), [*q.T], [*qd.T], [*qdd.T])
     return np.stack([np.stack(np.broadcast_arrays(*row, q[:, 0])[:-1], axis=-1) for row in rows], axis=1)
 
@@ -106,6 +107,6 @@ def coupled(trial: Trial) -> Iterator[Alternative]:
 
 
 def told_length(where: np.ndarray) -> str:
-    """Length of a vector in mm, to three digits and never as a power of ten."""
+    """Format the length of a vector, m, in mm with three digits and without an exponent."""
     size = 1e3 * float(np.linalg.norm(where))
     return f"{float(f'{size:.3g}'):.10g} mm"

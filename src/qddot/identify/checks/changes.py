@@ -1,12 +1,12 @@
-"""Changes in the course of a log: a brake that drags for a while, friction that warms up, a gain that drops, another load.
+"""Alternatives for changes in the course of a log: a brake that drags for a while, warming friction, a lower gain, another load.
 
-Something that acts from part a to part b of a log is one column, a signal that is nothing elsewhere. With the signal z_k of each
-part by itself, less what the parameters of that joint could take in, all such columns are compared at once: of the squared errors e
-the column of parts a to b takes away
+An effect that lasts from part a to part b of a log is a column that is 0 elsewhere. With z_k its signal in part k alone, projected
+off the columns of that joint's parameters, all such columns are compared at once: the one of parts a to b reduces the squared
+residual e by
 
     (sum of z_k . e)^2 / (sum of z_k . z_l),        k and l from a to b
 
-The best is then fitted with the parameters, as every alternative is.
+The best is then fitted together with the parameters, like every alternative.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from qddot.thresholds import (
 
 
 def changes(trial: Trial) -> Iterator[Alternative]:
-    """Alternatives that are true of a part of the log only, or more and more."""
+    """Alternatives that hold for a part of the log only, or grow in its course."""
     acting = (trial.sliding_torques, trial.torques, directions(trial))
     friction, torques, sliding = (trial.filtered(x) * trial.moving for x in acting)
     for j, name in enumerate(trial.names):
@@ -52,13 +52,13 @@ def changes(trial: Trial) -> Iterator[Alternative]:
 
 
 def directions(trial: Trial) -> np.ndarray:
-    """The direction in which each joint moves (N, nv), as dry friction sees it."""
+    """Direction of each joint's motion (N, nv), smoothed like dry friction."""
     sliding, qd = trial.sliding(trial.motion), trial.motion.qd
     return smooth_step(qd if sliding is None else sliding, np.maximum(trial.base.parameter_set.widths, 1e-12))
 
 
 def dragged(trial: Trial, z: np.ndarray, j: int) -> Alternative:
-    """Something that brakes joint j for a while, by a signal z (M, nv)."""
+    """A brake that acts on joint j for a while with a signal z (M, nv)."""
     a, b = best_stretch(trial, z)
     (size,), left = trial.with_filtered((z * within(trial, a, b))[..., None])
     more = "more" if size > 0 else "less"
@@ -67,14 +67,14 @@ def dragged(trial: Trial, z: np.ndarray, j: int) -> Alternative:
 
 
 def stepped(trial: Trial, kind: str, what: str, z: np.ndarray, *joints: int) -> Alternative:
-    """A part of the torques z (M, nv) that is another multiple from some time on: of each joint its own."""
+    """A part z (M, nv) of the torques that changes by a factor from some time on, each joint by its own."""
     a, b = best_stretch(trial, z, to_the_end=True)
     by, left = trial.with_filtered(each_alone(z * within(trial, a, b)))
     return trial.told(kind, f"{what} changes {trial.since(a)}{by_how_much(trial, z, by)}", left, *joints)
 
 
 def drifting(trial: Trial, what: str, z: np.ndarray, *joints: int) -> Alternative:
-    """Torques z (M, nv) that become larger or smaller in the course of the log: of each joint its own."""
+    """Torques z (M, nv) that grow or shrink in the course of the log, each joint by its own factor."""
     s = np.linspace(0, 1, len(z))[:, None]
     by, left = trial.with_filtered(np.concatenate([each_alone(z * s), each_alone(z * s**2)], axis=-1))
     text = f"{what} changes in the course of the log{by_how_much(trial, z, by.reshape(2, -1).sum(axis=0))}"
@@ -82,19 +82,19 @@ def drifting(trial: Trial, what: str, z: np.ndarray, *joints: int) -> Alternativ
 
 
 def each_alone(z: np.ndarray) -> np.ndarray:
-    """A column (M, nv, d) for each of the d joints that a signal (M, nv) is of."""
+    """Split a signal (M, nv) into a column (M, nv, d) for each of the d joints at which it is not 0."""
     return z[..., None] * np.eye(z.shape[1])[:, np.any(z, axis=0)]
 
 
 def by_how_much(trial: Trial, z: np.ndarray, by: np.ndarray) -> str:
-    """Changes of the joints that a signal (M, nv) is of, in words."""
+    """Changes `by` (d,) of the joints at which a signal z (M, nv) is not 0, in words."""
     if len(by) == 1:
         return f" by {by[0]:+.0%}"
     return ", by " + ", ".join(f"{x:+.0%} at {name}" for name, x in zip(np.array(trial.names)[np.any(z, axis=0)], by))
 
 
 def best_stretch(trial: Trial, z: np.ndarray, *, to_the_end: bool = False) -> tuple[int, int]:
-    """Rows from a to b in which a signal z (M, nv) would explain most; b the last, if it lasts to the end."""
+    """The rows [a, b) in which a signal z (M, nv) would explain most; `to_the_end`: b is the number of rows."""
     cuts = trial.cuts(CHANGE_PARTS)
     parts = np.searchsorted(cuts, np.arange(len(z)), side="right") - 1
     n = len(cuts) - 1
@@ -111,7 +111,7 @@ def best_stretch(trial: Trial, z: np.ndarray, *, to_the_end: bool = False) -> tu
     G, S = np.concatenate([[0.0], np.cumsum(g)]), np.pad(H.cumsum(axis=0).cumsum(axis=1), ((1, 0), (1, 0)))
     first, last = np.triu_indices(n + 1, 1)
     if to_the_end:
-        first = np.arange(n // 10, n - n // 10)  # what lasts nearly always is how the arm is
+        first = np.arange(n // 10, n - n // 10)  # a change at either end would be one of the whole log
         last = np.full(len(first), n)
     power = S[last, last] - S[first, last] - S[last, first] + S[first, first]
     gain = np.where(power > 1e-9 * np.trace(H), (G[last] - G[first]) ** 2 / np.maximum(power, 1e-300), 0.0)
@@ -120,13 +120,13 @@ def best_stretch(trial: Trial, z: np.ndarray, *, to_the_end: bool = False) -> tu
 
 
 def within(trial: Trial, a: int, b: int) -> np.ndarray:
-    """1 in rows from a to b, else 0 (M, 1)."""
+    """1 in rows [a, b), else 0 (M, 1)."""
     row = np.arange(len(trial.given))[:, None]
     return ((row >= a) & (row < b)).astype(float)
 
 
 def for_a_while(trial: Trial) -> Iterator[Alternative]:
-    """A contact in some stretch of time, which the model knows nothing of."""
+    """A contact during some stretch of time, which is left out."""
     power = np.sum((trial.errors / trial.noise) ** 2, axis=1)
     cuts = trial.cuts(TRIAL_PARTS)
     sums = np.array([power[a:b].sum() for a, b in pairwise(cuts)])
@@ -136,17 +136,17 @@ def for_a_while(trial: Trial) -> Iterator[Alternative]:
 
 
 def contacts(trial: Trial) -> Iterator[Alternative]:
-    """Several contacts, if nearly all goes with them. Only where nothing else is found: to leave out the worst parts of a log
-    explains much of anything that comes and goes."""
+    """Several contacts, if they explain nearly all. To be tried only if nothing else is found, since leaving out the worst parts of
+    a log explains much of any residual that comes and goes."""
     cuts, errors, left = trial.cuts(CHANGE_PARTS), trial.errors, trial.left
     some = np.zeros(len(cuts) - 1, bool)
-    for _ in range(2):  # parameters that knew nothing of the contacts show others besides
+    for _ in range(2):  # parameters fitted without the first contacts reveal further ones
         some = worst_parts(np.sum((errors / left.noise) ** 2, axis=1), cuts)
         theta, left = outside(trial, np.repeat(some, np.diff(cuts)))
-        errors = trial.measured - trial.with_parameters(trial.given, theta)
+        errors = trial.measured - trial.regressor.torques(trial.given, theta)
     ends = np.flatnonzero(np.diff(np.concatenate([[False], some, [False]]))).reshape(-1, 2)
     power = np.array([np.sum((errors / left.noise)[cuts[a] : cuts[b]] ** 2) for a, b in ends])
-    stretches = ends[power > WORTH_A_WORD * power.max(initial=0.0)]  # beside them, those that parameters of the rest hardly know
+    stretches = ends[power > WORTH_A_WORD * power.max(initial=0.0)]  # not those that the other samples hardly determine
     told = listed([trial.between(cuts[a], cuts[b]) for a, b in stretches[:PLACES_NAMED]]) if len(stretches) else ""
     more = f" and {len(stretches) - PLACES_NAMED} times more" if len(stretches) > PLACES_NAMED else ""
     found = trial.told("contact", f"something else acts on the arm {told}{more} (contacts?)", left)
@@ -155,7 +155,7 @@ def contacts(trial: Trial) -> Iterator[Alternative]:
 
 
 def worst_parts(power: np.ndarray, cuts: list[int]) -> np.ndarray:
-    """Which parts of a log stand out by their squared errors (M,), the worst for a short while."""
+    """Mask of the parts of a log whose squared errors (M,) stand out, limited to the worst ones of a short time together."""
     mean = np.array([power[a:b].mean() for a, b in pairwise(cuts)])
     worst = np.argsort(-mean)
     short = np.cumsum(np.diff(cuts)[worst]) < SHORT_WHILE * len(power)
@@ -165,22 +165,22 @@ def worst_parts(power: np.ndarray, cuts: list[int]) -> np.ndarray:
 
 
 def outside(trial: Trial, some: np.ndarray) -> tuple[np.ndarray, Left]:
-    """Parameters (r,) of all rows but some (M,), and what they leave."""
+    """Fit without the rows `some` (M,): parameters (r,) and residuals."""
     rest = trial.equations(trial.given[~some], later_half(int(np.sum(~some))))
     return fitted(rest.G, rest.samples)
 
 
 def from_then_on(trial: Trial) -> Iterator[Alternative]:
-    """A load from some time on: all parameters are others."""
+    """Another load, or arm, from some time on: all parameters change."""
     rows, cuts = trial.given, trial.cuts(TRIAL_PARTS)
     none = np.zeros(len(rows), bool)
     upto = np.cumsum([trial.equations(rows[a:b], none[a:b]).G[0] for a, b in pairwise(cuts)], axis=0)
-    known, moves = INDEPENDENT * trial.nv, np.cumsum(trial.moving.any(axis=1))  # torques that a row says for itself
+    known, moves = INDEPENDENT * trial.nv, np.cumsum(trial.moving.any(axis=1))  # independent torques a row, since rows overlap
     freedom = max(known * len(rows) - 2 * (trial.base.rank + 1), 1) / (known * len(rows))
     for cut, before in zip(cuts[3:-3], upto[2:]):
         count, halves = (cut, len(rows) - cut), (before, upto[-1] - before)
         if known * min(moves[cut - 1], moves[-1] - moves[cut - 1]) <= trial.base.rank:
-            continue  # so few rows show any arm
+            continue  # so few rows would fit any arm
         noise = [balanced(G, n)[1] for G, n in zip(halves, count)]
         noise = np.sqrt(sum(n * part**2 for n, part in zip(count, noise)) / (len(rows) * freedom))
         shows = [name for name, ratio in zip(trial.names, noise / trial.noise) if ratio**2 < 1 - SHOWS_THERE]
@@ -190,7 +190,7 @@ def from_then_on(trial: Trial) -> Iterator[Alternative]:
 
 
 def about_peak(x: np.ndarray, longest: int) -> tuple[int, int]:
-    """The stretch [a, b) about the largest value, with neighbours that stand out too."""
+    """The range [a, b) around the largest value, with neighbours that stand out too, of at most `longest` values."""
     a, usual = int(np.argmax(x)), STANDS_OUT * np.median(x)
     b = a + 1
     while b - a < longest:

@@ -1,4 +1,4 @@
-"""Channels of a log that stand for something else: the other sign, another joint, another unit, another gain."""
+"""Alternatives for the channels of a log: the other sign, another joint, another unit, another gain."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def signs(trial: Trial) -> Iterator[Alternative]:
 
 
 def order(trial: Trial) -> Iterator[Alternative]:
-    """Joints in another order: two of them exchanged, all one column off, from the tip to the base, by the alphabet, or torques in
-    any."""
+    """Joints in another order: two exchanged, all shifted by some columns, from the tip to the base, alphabetical; or torques in
+    any order."""
     names, every = trial.names, np.arange(trial.nv)
     for i, j in combinations(range(trial.nv), 2):
         place = every.copy()
@@ -43,7 +43,7 @@ def order(trial: Trial) -> Iterator[Alternative]:
         place = np.roll(every, by)
         left = trial.with_torques(trial.motion.tau[:, place])
         yield trial.told("order", f"torques are {trial.nv - by} columns off: the first is that of {names[place[0]]}", left)
-    by_name = np.argsort(np.argsort(names))  # where each joint stands among the sorted
+    by_name = np.argsort(np.argsort(names))  # rank of each joint's name
     for how, place in (("from the tip to the base", every[::-1]), ("in the order of the alphabet", by_name)):
         if np.count_nonzero(place != every) > 2:
             yield trial.told("order", f"joints are {how}", placed(trial, place))
@@ -54,13 +54,13 @@ def order(trial: Trial) -> Iterator[Alternative]:
 
 
 def placed(trial: Trial, place: np.ndarray) -> Left:
-    """Errors, channel by channel, if the channels of joint j are those at place[j]."""
+    """Residuals, in the order of the channels, if the channels of joint j are those at place[j]."""
     left = trial.instead(Samples(*(x[:, place] for x in trial.motion)))
     return left._replace(noise=left.noise[np.argsort(place)])
 
 
 def sorted_out(trial: Trial) -> np.ndarray:
-    """Where the torques of each joint stand (nv,): each channel at the joint whose columns leave least of it, all together."""
+    """For each joint the torque channel that its columns explain best (nv,), in the best assignment of all together."""
     left = [np.sum((trial.measured - Q @ (Q.T @ trial.measured)) ** 2, axis=0) for Q in trial.bases]
     return linear_sum_assignment(np.log(np.maximum(left, 1e-300)))[1]
 
@@ -75,8 +75,8 @@ def units(trial: Trial) -> Iterator[Alternative]:
 
 
 def gains(trial: Trial) -> Iterator[Alternative]:
-    """Torques of a joint, or of all of them, that are a multiple of what they should be."""
-    tau = trial.rigid  # friction has parameters in any unit
+    """Torques, of one joint or of each, that are scaled."""
+    tau = trial.rigid  # friction is no evidence, since its parameters scale along
     for j, name in enumerate(trial.names):
         (gain,), left = trial.with_columns((tau * trial.only(j))[..., None])
         yield trial.told("gain", f"torques of {name} are {1 + gain:.3g} times what those of the others say", left, j)

@@ -1,4 +1,4 @@
-"""Checks of the motion behind a fit: too little of it, parameters that nothing tells apart, intervals that say too much."""
+"""Checks of the motion behind a fit: too little of it, parameters that cannot be told apart, intervals that are too narrow."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from qddot.identify.checks.halves import unpredicted
 from qddot.identify.checks.positive import never_negative
 from qddot.identify.checks.verdict import Concern, listed, percent
 from qddot.identify.regression.base import Base, random_motions
-from qddot.identify.regression.estimators import Estimate, conditioned, stacked
+from qddot.identify.regression.estimators import Estimate, conditioned, equations
 from qddot.identify.regression.motion_summary import MotionSummary
 from qddot.identify.regression.reduction import Factors
 from qddot.identify.regression.residuals import Errors, rms, structure
+from qddot.identify.scaling import nonzero
 from qddot.thresholds import (
     BEST_CONDITION,
     BLOCK_MEMORY,
@@ -33,7 +34,7 @@ from qddot.thresholds import (
 
 
 def unidentifiable(base: Base) -> list[Concern]:
-    """Parameters that the user singled out (others are fixed or tied) but that no motion shows by themselves."""
+    """Report parameters that the user singled out, by fixing or tying others, but that no motion shows by themselves."""
     parameter_set = base.parameter_set
     singled_out = len(parameter_set.T) - len(parameter_set.names) > len(parameter_set.dropped)
     if not singled_out or base.rank == len(parameter_set.names):
@@ -44,7 +45,7 @@ def unidentifiable(base: Base) -> list[Concern]:
 def excitation(
     base: Base, estimate: Estimate, motion: MotionSummary | None, left: Errors | None, factors: Factors | None
 ) -> list[Concern]:
-    """The motion does not tell the base parameters apart."""
+    """Report motion that does not tell the base parameters apart."""
     found = []
     if motion is not None:
         slides = {joint.name for joint in base.parameter_set.robot.model.joints if joint.kind == "prismatic"}
@@ -66,13 +67,11 @@ def excitation(
             found.append(Concern("unknown elsewhere", text + described(base, motion)))
     if motion is not None and left is not None and factors is not None:
         off = unpredicted(estimate, factors, left.ends) / float(np.linalg.norm(left.size))
-        if off > max(UNCERTAIN, left.relative):  # where more remains, the model is at fault rather than the motion
+        if off > max(UNCERTAIN, left.relative):  # a larger residual means that the model is at fault rather than the motion
             size = f"{off:.0%} of the torques" if off < 1 else "more than the torques themselves"
             text = f"with parameters of one half of the log, {size} of the other half would be missed (at most {UNCERTAIN:.0%}), "
-            text += (
-                f"beyond the {left.relative:.1%} that remain of the whole: it is too short for so many parameters, or its halves "
-            )
-            found.append(Concern("halves disagree", f"{text}move too differently: {described(base, motion)}"))
+            text += f"beyond the {left.relative:.1%} that remain of the whole: it is too short for so many parameters, or "
+            found.append(Concern("halves disagree", f"{text}its halves move too differently: {described(base, motion)}"))
     if motion is not None and estimate.known.sum() < estimate.by_chance:
         text = f"only {estimate.known.sum()} of {base.rank} parameters are known to a factor of two, where chance alone would make "
         text += f"{estimate.by_chance} seem so if nothing were known: {described(base, motion)}"
@@ -84,18 +83,13 @@ def excitation(
         found.append(Concern("unequal joints", text))
     elif estimate.condition > CONDITION:
         why = f"; {described(base, motion)}" if motion is not None else ""
-        found.append(
-            Concern(
-                "ill-conditioned",
-                f"the condition number of the scaled regressor is {estimate.condition:.3g} (at most {CONDITION:g}): in this motion "
-                f"{alike(base, estimate)}{why}. {remedy(base)}",
-            )
-        )
+        text = f"the condition number of the scaled regressor is {estimate.condition:.3g} (at most {CONDITION:g}): in this motion "
+        found.append(Concern("ill-conditioned", f"{text}{alike(base, estimate)}{why}. {remedy(base)}"))
     return found
 
 
 def alike(base: Base, estimate: Estimate) -> str:
-    """Which columns the motion does not tell apart, or does not show at all."""
+    """Name the columns that the motion does not tell apart, or does not show at all."""
     worst = np.argsort(-np.abs(estimate.weakest))[:4]
     names = [base.names[j] for j in worst if abs(estimate.weakest[j]) > WEAKEST_PART]
     if len(names) == 1:
@@ -104,40 +98,36 @@ def alike(base: Base, estimate: Estimate) -> str:
 
 
 def equally_weighted(factors: Factors) -> float:
-    """Condition number of the regressor if all joints' torques were equally noisy."""
-    X, _ = stacked(factors.base, factors.columns, factors.merged(range(len(factors.R))), np.ones(len(factors.columns)))
-    return conditioned(X, factors.base.shown)[0]
+    """Condition number of the regressor with all joints' torques weighted alike."""
+    return conditioned(equations(factors, np.ones(len(factors.columns)))[0], factors.base.shown)[0]
 
 
 def uncertainty_elsewhere(base: Base, estimate: Estimate, motion: MotionSummary, noise: float) -> tuple[float, float, str]:
-    """Standard deviation of predicted torques relative to the torques: anywhere within the joint limits, with speeds and
-    accelerations such as the log has. By blocks; if there were only white noise, which is this part of the residuals; and the joint
-    where it is worst."""
+    """Relative standard deviation of torques predicted anywhere within the joint limits, at speeds and accelerations like those of
+    the log: by blocks; with white noise alone, whose fraction of the residuals is `noise`; and the joint where it is largest."""
     parameter_set = base.parameter_set
     q, qd, qdd = random_motions(parameter_set, POSTURES)
     qd, qdd = (x / rms(x) * size for x, size in ((qd, motion.qd_rms), (qdd, motion.qdd_rms)))
     Y = parameter_set.matrix(q, qd, qdd)[..., list(base.independent)]
     size = np.sum((Y @ estimate.theta) ** 2, axis=0)
     variance, classical = (np.einsum("njr,rs,njs->j", Y, S, Y) for S in (estimate.sandwich, estimate.classical))
-    worst = int(np.argmax(variance / np.where(size > 0, size, 1.0)))
+    worst = int(np.argmax(variance / nonzero(size)))
     doubt, by_noise = (float(np.sqrt(x.sum() / size.sum())) for x in (variance, classical * min(noise, 1.0) ** 2))
     return doubt, by_noise, parameter_set.robot.joint_names[worst]
 
 
 def remedy(base: Base) -> str:
+    """Advise a richer motion, or a prior where no motion would help."""
+    condition = f"{base.condition:.3g}"
     if base.condition > BEST_CONDITION:
-        return f"Random motions would not do better (condition number {base.condition:.3g}): fix one of them, or give it a prior"
-    return (
-        f"A longer and richer motion separates them (robot.excitation): random ones have a condition number of {base.condition:.3g}"
-    )
+        return f"Random motions would not do better (condition number {condition}): fix one of them, or give it a prior"
+    return f"A longer and richer motion separates them (robot.excitation): random ones have a condition number of {condition}"
 
 
 def described(base: Base, motion: MotionSummary) -> str:
-    """How little the arm moved, in words."""
-    reach, speed, turns = motion.q.reach, motion.speed, motion.turns
-    j = int(np.argmin(reach))
-    names = base.parameter_set.robot.joint_names
-    fewest = int(np.argmin(turns))
+    """Describe the motion by the joints that moved and turned least."""
+    reach, speed, turns, names = motion.q.reach, motion.speed, motion.turns, base.parameter_set.robot.joint_names
+    j, fewest = int(np.argmin(reach)), int(np.argmin(turns))
     return (
         f"in {motion.seconds:.3g} s, {len(names)} joints for {base.rank} parameters, {names[j]} moved through {reach[j]:.2g} rad "
         f"at up to {speed[j]:.2g} rad/s and {names[fewest]} turned back {turns[fewest]} times"
@@ -145,45 +135,41 @@ def described(base: Base, motion: MotionSummary) -> str:
 
 
 def coloured(base: Base, estimate: Estimate, left: Errors | None) -> list[Concern]:
-    """Residuals that are no noise: something is missing in the model. Intervals by blocks of time allow for that, as long as blocks
-    know little of each other and there are enough of them."""
+    """Report residuals that are not white noise, so that the model lacks something. Intervals by blocks of time allow for that, as
+    long as there are enough blocks and they are hardly correlated."""
     found = []
     if estimate.memory > BLOCK_MEMORY or estimate.blocks / estimate.memory < FEWEST_BLOCKS:
-        count = estimate.blocks / estimate.memory
-        text = (
-            f"the {estimate.blocks} blocks of time count for {count:.2g} (at least {FEWEST_BLOCKS}), and neighbours that err alike "
-        )
-        text += f"raise variances by a factor of {estimate.memory:.2g} (at most {BLOCK_MEMORY:g}): residuals "
-        found.append(Concern("few blocks", f"{text}drift, or the log is too short for intervals one can trust"))
+        text = f"the {estimate.blocks} blocks of time count for {estimate.blocks / estimate.memory:.2g} (at least {FEWEST_BLOCKS})"
+        text += f", and neighbours that err alike raise variances by a factor of {estimate.memory:.2g} (at most {BLOCK_MEMORY:g}): "
+        found.append(Concern("few blocks", f"{text}residuals drift, or the log is too short for intervals one can trust"))
     if left is None:
         return found
-    chance = CHANCE_COLOUR / np.sqrt(left.samples)  # what white noise may show in so few samples
-    remembers = (np.abs(left.colour) > max(COLOUR, chance)) & (left.rms > TORQUE_ROUNDING * left.size)
-    names = [name for name, some in zip(base.parameter_set.robot.joint_names, remembers) if some]
+    chance = CHANCE_COLOUR / np.sqrt(left.samples)  # autocorrelation that white noise may have by chance
+    correlated = (np.abs(left.colour) > max(COLOUR, chance)) & (left.rms > TORQUE_ROUNDING * left.size)
+    names = [name for name, some in zip(base.parameter_set.robot.joint_names, correlated) if some]
     if names:
-        ratio = float(np.median(estimate.std / np.where(estimate.std_classical > 0, estimate.std_classical, 1.0)))
+        ratio = float(np.median(estimate.std / nonzero(estimate.std_classical)))
         most = np.abs(left.colour).max()
-        text = f"those of {listed(names)} remember themselves (up to {most:.2f} after a period of the cut-off): the model misses "
+        text = f"those of {listed(names)} are autocorrelated (up to {most:.2f} after a period of the cut-off): the model misses "
         text += f"something there. Intervals allow for it: standard deviations by blocks are {ratio:.2g} times the classical ones"
         found.append(Concern("remembered", text, serious=False, joints=tuple(names)))
     return found
 
 
 def negative(base: Base, estimate: Estimate, left: Errors | None) -> list[str]:
-    """Names of parameters that cannot be negative and are, by more than their uncertainty and rounding."""
+    """Names of parameters that came out negative, by more than their uncertainty and rounding, though they cannot be."""
     rounding = 0.0 if left is None else TORQUE_ROUNDING * float(np.max(left.size, initial=0.0))
     bad = never_negative(base) & (estimate.intervals[:, 1] < -rounding)
     return [name for name, wrong in zip(base.names, bad) if wrong]
 
 
 def impossible_rotors(base: Base, estimate: Estimate, left: Errors | None) -> list[str]:
-    """Names of rotors that came out negative: where a log hardly shows them, they take in what the model lacks."""
+    """Names of rotor inertias that came out negative: if a log hardly shows them, they absorb errors of the model."""
     return [name for name in negative(base, estimate, left) if name.endswith(".armature")]
 
 
 def impossible(base: Base, estimate: Estimate, left: Errors | None) -> list[Concern]:
-    """Values that no arm can have, by more than their uncertainty and rounding: the model misses something, and they stand for
-    that."""
+    """Report values that no arm can have, by more than their uncertainty and rounding: they absorb errors of the model."""
     names = negative(base, estimate, left)
     if not names:
         return []
@@ -193,21 +179,19 @@ def impossible(base: Base, estimate: Estimate, left: Errors | None) -> list[Conc
 
 
 def rounded(names: Sequence[str], resolution: np.ndarray, motion: MotionSummary) -> list[Concern]:
-    """Positions that count in so large a unit (n,) that accelerations hold much of its noise."""
+    """Report positions with so coarse a `resolution` (n,), rad or m, that accelerations are noisy."""
     cutoff, rate = motion.excerpt.cutoff, motion.samples / motion.seconds
     noise = resolution / np.sqrt(12) * (2 * np.pi * cutoff) ** 2 * np.sqrt(2 * cutoff / (5 * rate))
     share = noise / np.where(motion.qdd_rms > 0, motion.qdd_rms, np.inf)
     j = int(np.argmax(share))
     if share[j] < ROUNDED_MATTERS:
         return []
-    text = (
-        f"positions of {names[j]} come in steps of {resolution[j]:.2g} rad (m): that makes {share[j]:.0%} of its accelerations up "
-    )
-    return [Concern("rounded positions", f"{text}to {cutoff:.2g} Hz, and pulls parameters to one side. Record them finer")]
+    text = f"positions of {names[j]} come in steps of {resolution[j]:.2g} rad (m): that makes {share[j]:.0%} of its accelerations "
+    return [Concern("rounded positions", f"{text}up to {cutoff:.2g} Hz, and pulls parameters to one side. Record them finer")]
 
 
 def blurred(base: Base) -> list[Concern]:
-    """Joints that hardly did anything but rest."""
+    """Report joints that hardly moved, so that their torques at rest had to be used."""
     joints = base.parameter_set.at_rest
     if not joints:
         return []

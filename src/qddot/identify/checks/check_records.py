@@ -15,7 +15,7 @@ from qddot.thresholds import DISAGREEMENT, UNCERTAIN, VALIDATION_NOTICEABLE, VAL
 
 
 def disagreeing(estimate: Estimate, factors: Factors, ends: np.ndarray) -> list[Concern]:
-    """Segments that do not belong to the same robot, or were not recorded alike."""
+    """Report a recording that does not seem to be of the same robot, or was not recorded like the others."""
     parts = by_segment(factors, ends)
     if len(parts) < 2:
         return []
@@ -28,16 +28,15 @@ def disagreeing(estimate: Estimate, factors: Factors, ends: np.ndarray) -> list[
     worst = int(np.argmax(found))
     if found[worst] < DISAGREEMENT:
         return []
-    text = (
-        f"recording {worst + 1} and the others ask for different parameters: with the same ones, {np.sqrt(found[worst]):.2g} times"
-    )
-    return [Concern("recordings disagree", f"{text} as much torque remains unexplained. A payload, another unit or another zero?")]
+    text = f"recording {worst + 1} and the others ask for different parameters: with the same ones, {np.sqrt(found[worst]):.2g} "
+    text += "times as much torque remains unexplained. A payload, another unit or another zero?"
+    return [Concern("recordings disagree", text)]
 
 
 def validated(
     names: Sequence[str], estimate: Estimate, factors: Factors, left: Errors, other: Factors, unseen: Errors
 ) -> list[Concern]:
-    """The log kept for validation belongs to another robot, or moves in ways of which the fit knows too little."""
+    """Report a log kept for validation that seems to be of another robot, or whose motion the fit cannot predict."""
     found = []
     apart = disagreement(estimate, factors.columns, factors, other)
     if apart > DISAGREEMENT:
@@ -53,8 +52,6 @@ def validated(
     bad = {name: float(share) for name, share in zip(names, missed) if share > UNCERTAIN}
     if bad and not found:
         told = ", ".join(f"{name} {percent(share)}" for name, share in bad.items())
-        text = (
-            f"of single joints, more of the log kept for validation is not predicted than of the fit's own: {told} of their torque"
-        )
-        found.append(Concern("validation", f"{text} (at most {UNCERTAIN:.0%})", joints=tuple(bad)))
+        text = f"of single joints, more of the log kept for validation is not predicted than of the fit's own: {told} of their "
+        found.append(Concern("validation", f"{text}torque (at most {UNCERTAIN:.0%})", joints=tuple(bad)))
     return found

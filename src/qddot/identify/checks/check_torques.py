@@ -1,6 +1,4 @@
-"""Checks of the torques behind a fit: channels that are dead or clipped, torques that the model does not explain, and
-what would.
-"""
+"""Checks of the torques behind a fit: dead or clipped channels, and unexplained torques with their possible reasons."""
 
 from __future__ import annotations
 
@@ -37,15 +35,15 @@ from qddot.thresholds import (
 
 
 def dead(names: Sequence[str], tau: Range) -> list[Concern]:
-    """Torques that never change."""
+    """Report torques that never change."""
     still = [name for name, reach in zip(names, tau.reach) if reach == 0]
     text = f"the torque of {listed(still)} is the same throughout" if still else ""
     return [Concern("dead channel", text, joints=tuple(still))] if still else []
 
 
 def clipped(names: Sequence[str], recording: LogSummary | None) -> list[Concern]:
-    """Torques that rest at the largest value: what the arm needed beyond is not in the log. Shares are of one end of one joint that
-    rests there for STUCK_SAMPLES in a row, once at least. (`clipping.py` finds those that rest there but for noise.)"""
+    """Report torques that rest at their largest or smallest value, for STUCK_SAMPLES in a row at least once: what the arm needed
+    beyond is not in the log. (`clipping.py` finds those that rest there except for noise.)"""
     if recording is None:
         return []
     found, shares = [], recording.stops.samples / recording.samples
@@ -59,8 +57,8 @@ def clipped(names: Sequence[str], recording: LogSummary | None) -> list[Concern]
 
 
 def unexplained(names: Sequence[str], left: Errors, motion: MotionSummary) -> list[Concern]:
-    """A model that does not fit: all torques together, filtered or as measured, more of them beyond their noise than arms leave
-    that can be predicted, or those of a joint by itself."""
+    """Report a model that does not fit: large residuals of all torques, filtered or raw, or of a single joint; or smaller ones that
+    are further beyond the noise than those of arms whose torques can be predicted."""
     found, floor = [], motion.noise
     raw = unexplained_raw(left, motion)
     if raw > UNEXPLAINED >= left.relative:
@@ -87,18 +85,18 @@ def unexplained(names: Sequence[str], left: Errors, motion: MotionSummary) -> li
 
 
 def unexplained_raw(left: Errors, motion: MotionSummary) -> float:
-    """Part of the torques as measured that remains and is no white noise."""
+    """Fraction of the unfiltered torques that is left unexplained and is not white noise."""
     white = motion.noise / np.linalg.norm(motion.excerpt.low_pass.smooth)
     size = np.linalg.norm(left.rms_raw) / left.relative_raw if left.relative_raw > 0 else np.inf
     return float(np.linalg.norm(structure(left.rms_raw, white)) / size)
 
 
 def driving(estimate: Estimate, trial: Trial, left: Errors) -> list[Concern]:
-    """Friction that would drive a joint instead of braking it, all its laws together, by more than its uncertainty and by more than
-    is unexplained."""
+    """Report friction, all its laws together, that drives a joint instead of braking it, by more than its uncertainty and by more
+    than the residual."""
     found, base = [], trial.base
     slides = np.array([is_friction(name) for name in base.names])
-    for j, (name, rows, here) in enumerate(zip(trial.names, trial.each(trial.whole), trial.of.columns)):
+    for j, (name, rows, here) in enumerate(zip(trial.names, trial.each(trial.whole), trial.regressor.columns)):
         columns = rows[:, :-1] * slides[here]
         braking = np.zeros(base.rank)
         braking[here] = np.mean(columns * trial.motion.qd[:, j : j + 1], axis=0)  # power, W
@@ -115,8 +113,8 @@ def driving(estimate: Estimate, trial: Trial, left: Errors) -> list[Concern]:
 
 
 def explained_otherwise(others: Alternatives, left: Errors, floor: np.ndarray) -> list[Concern]:
-    """Something is wrong with the log or the description, and it can be named: most of what is unexplained goes with it, or nearly
-    all where that is less than drives leave, though more than noise."""
+    """Name a fault of the log or the description that explains most of the residual; or nearly all of a residual that is smaller
+    than drives usually leave, though larger than the noise."""
     beyond = structure(left.rms, floor)
     matters = bool(np.any(beyond > MATTERS * left.size))
     if not matters and not np.any((beyond > SMALL_FAULT * left.size) & (beyond > TRACE * floor)):
@@ -137,15 +135,15 @@ def explained_otherwise(others: Alternatives, left: Errors, floor: np.ndarray) -
 
 
 def of_one_joint(others: Alternatives, matters: np.ndarray) -> Alternative | None:
-    """Something that happened to a single joint for a while and explains nearly all that is unexplained of it, whatever there is at
-    the others; `matters` (nv,): whether that is more than drives leave."""
+    """The fault of a single joint, for a part of the log, that explains nearly all of its residual, whatever the others'; `matters`
+    (nv,): True for residuals larger than drives usually leave."""
     some = {name for name, much in zip(others.trial.names, matters) if much}
     found = [one for one in others.found if one.kind in FOR_A_WHILE and one.own > NEARLY_ALL and some.issuperset(one.joints)]
     return max(found, key=lambda one: one.own, default=None)
 
 
 def units(base: Base, estimate: Estimate, signals: Signals) -> list[Concern]:
-    """The weight that was found against the weight as described: currents for torques, milli for whole, motor for joint side."""
+    """Report a weight far from the described one: currents for torques, milli-units, motor side instead of joint side."""
     slope = weight_found(base, estimate, signals)
     if slope is None or 1 / WEIGHT_FACTOR < slope < WEIGHT_FACTOR:
         return []
@@ -155,8 +153,8 @@ def units(base: Base, estimate: Estimate, signals: Signals) -> list[Concern]:
 
 
 def upside_down(base: Base, estimate: Estimate, signals: Signals) -> list[Concern]:
-    """Joints that always carry the same weight, the other way round: a SCARA's slide whose positions and torques count downwards
-    has the same inertia and friction, and an offset takes in twice its weight."""
+    """Report joints that always carry the same weight, if it comes out with the other sign. A SCARA's slide that counts positions
+    and torques downwards has the same inertia and friction, and the offset absorbs twice its weight."""
     found = []
     for name, here, weight in zip(base.parameter_set.robot.joint_names, *standing(base, estimate, signals)):
         least = max(NO_WEIGHT, float(np.std(weight)) / WEIGHT_VARIES)
@@ -169,16 +167,16 @@ def upside_down(base: Base, estimate: Estimate, signals: Signals) -> list[Concer
 
 
 def weight_found(base: Base, estimate: Estimate, signals: Signals) -> float | None:
-    """Slope of the identified gravity torque over the described one, along the log; None where nothing is described."""
+    """Slope of the identified gravity torque over the described one, along the log; None if the described one hardly varies."""
     found, described = (x.T for x in standing(base, estimate, signals))
-    least = WEIGHT_VARIES**2 * float(np.sum(described**2))  # of a weight that is always the same (a SCARA's), only rounding varies
+    least = WEIGHT_VARIES**2 * float(np.sum(described**2))  # a weight that is always the same (a SCARA's) varies by rounding only
     described, found = (x - x.mean(axis=0) for x in (described, found))  # an offset is no weight
     power = float(np.sum(described**2))
     return float(np.sum(described * found) / power) if power > max(least, NO_WEIGHT**2 * described.size) else None
 
 
 def standing(base: Base, estimate: Estimate, signals: Signals) -> tuple[np.ndarray, np.ndarray]:
-    """The torques of each joint at rest in the log's postures (nv, N), as identified and as described."""
+    """Torques of each joint at rest in the log's postures (nv, N), as identified and as described."""
     parameter_set, some = base.parameter_set, few(signals)
     rest = np.zeros_like(some.q)
     found = parameter_set.matrix(some.q, rest, rest)[..., list(base.independent)] @ estimate.theta

@@ -1,12 +1,12 @@
-"""Torques that stay at a level but for noise, where the motion asks for more: the drive or the sensor could do no more.
+"""Alternative of clipped torques: except for noise they stay at a level where the motion requires more.
 
-A torque that is clipped pulls every parameter, so that what the fit predicts says little about where. Parameters of the samples
-below the level are right, whatever else is left out with those above it: they say what the motion asked for, and
+A clipped torque falsifies every parameter, so the fit itself hardly shows the level. But parameters fitted to the samples below the
+level are right. They predict what the motion requires (`asked`), and
 
     tau = min(max(asked, lowest), highest)
 
-then leaves nothing but noise, of samples that they have never seen. Friction that is the same all along is asked for, and is no
-level. (`logs/stops.py` counts torques that rest exactly, sample by sample.)
+then leaves only noise, also in the samples that were left out. Constant friction is part of what is required, so it is not taken
+for a level. (`logs/stops.py` counts torques that rest exactly, sample by sample.)
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from qddot.identify.checks.normal_equations import Left, fitted, least_noise
+from qddot.identify.checks.normal_equations import Left, fitted, least_noise, score
 from qddot.identify.checks.trial import Alternative, Trial
 from qddot.identify.checks.verdict import listed
 from qddot.identify.regression.residuals import rms
@@ -24,19 +24,15 @@ from qddot.thresholds import CLIPPED_SHARES, LEVELS_TRIED, MOST_OF_IT, STOP_PART
 
 
 class Clipped(NamedTuple):
-    """Torques as parameters of the samples below have them."""
+    """Levels at which torques are clipped, found with parameters of the samples below."""
 
-    levels: np.ndarray  # lowest and highest torque of each joint (2, nv), N m; infinite where it has none
-    most: np.ndarray  # the lowest and the highest that the motion asks for (2, nv)
-    left: Left  # what that leaves
-
-    @property
-    def score(self) -> float:
-        return float(np.sum(np.log(self.left.noise)))
+    levels: np.ndarray  # lowest and highest torque of each joint (2, nv), N m; infinite where it is not clipped
+    most: np.ndarray  # lowest and highest torque that the motion requires (2, nv), N m
+    left: Left  # residuals with these levels
 
 
 def clipping(trial: Trial) -> Iterator[Alternative]:
-    """Torques of some joints that stay at a level where the motion asks for more."""
+    """Torques of some joints that stay at a level where the motion requires more."""
     every, found = np.ones(trial.nv, bool), []
     for share in CLIPPED_SHARES:
         some = clipped_joints(trial, asked_for(trial, share, every))
@@ -44,7 +40,7 @@ def clipping(trial: Trial) -> Iterator[Alternative]:
             found.append(asked_for(trial, share, some))
     if not found:
         return
-    best = min(found, key=lambda one: one.score)
+    best = min(found, key=lambda one: score(one.left))
     joints = np.flatnonzero(np.isfinite(best.levels).any(axis=0)).tolist()
     if joints:
         told = [
@@ -58,19 +54,19 @@ def clipping(trial: Trial) -> Iterator[Alternative]:
 
 
 def clipped_joints(trial: Trial, found: Clipped) -> np.ndarray:
-    """Joints (nv,) whose levels explain most of what is unexplained of them."""
+    """Mask of the joints (nv,) whose levels explain most of their residual."""
     return np.isfinite(found.levels).any(axis=0) & (found.left.noise**2 < (1 - MOST_OF_IT) * trial.noise**2)
 
 
 def asked_for(trial: Trial, share: float, joints: np.ndarray) -> Clipped:
-    """Parameters of all samples but those in which torques of some joints (nv,) are among the largest or smallest of them, and
-    levels beyond which these joints do not go."""
+    """Fit without the samples in which the torque of one of these joints (nv,) is within its largest or smallest `share`, and find
+    the levels that these joints do not exceed."""
     tau = trial.motion.tau
     ends = np.quantile(tau, (share, 1 - share), axis=0)
     touched = trial.filtered(((tau < ends[0]) | (tau > ends[1])).astype(float))
     kept = (np.abs(touched) < UNTOUCHED) | ~joints
     theta, left = fitted(trial.known.of_rows(kept), len(trial.given))
-    asked = trial.with_parameters(trial.whole, theta) + trial.known_torques
+    asked = trial.regressor.torques(trial.whole, theta) + trial.known_torques
     errors = trial.filtered(tau - asked) * trial.moving
     levels = np.tile([[-np.inf], [np.inf]], trial.nv)
     for j in np.flatnonzero(joints).tolist():
@@ -83,8 +79,9 @@ def asked_for(trial: Trial, share: float, joints: np.ndarray) -> Clipped:
 
 
 def beyond_level(trial: Trial, errors: np.ndarray, asked: np.ndarray, largest: np.ndarray) -> tuple[float, np.ndarray]:
-    """The level among the largest torques beyond which nothing comes of what is asked for (N,), in some tenths of the log or in
-    all, as errors (M,) say; and what is lost by that, filtered (M,). Infinite, and nothing, where it explains next to nothing."""
+    """Find the level, among the `largest` torques, at which the required torque (N,) is clipped, in some tenths of the log or in
+    all, with the smallest remaining errors (M,); and the torque lost by that, filtered (M,). Infinity and 0 if no level explains
+    much."""
     if not len(largest):
         return np.inf, np.zeros_like(errors)
     levels = np.quantile(largest, np.linspace(0, 1, LEVELS_TRIED))

@@ -1,4 +1,4 @@
-"""Why parameters cannot be told apart, in words."""
+"""Explanations in words of why parameters cannot be told apart."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from qddot.robot import Robot
 
 
 def explanations(base: Base) -> dict[str, str]:
-    """Parameter that is no base parameter -> why not: it never shows, or only together with others."""
+    """Dependent parameter -> a sentence: it never shows in the torques, or only together with others."""
     hidden = base.grouped
     if not hidden:
         return {}
@@ -32,7 +32,7 @@ def explanations(base: Base) -> dict[str, str]:
 
 
 def in_numbers(name: str, parts: Mapping[str, float]) -> str:
-    """The dependence alone."""
+    """Explain a parameter by the numerical dependence of its column alone."""
     if not parts:
         return f"the joint forces do not depend on {name}"
     sums = " + ".join(f"{k:.6g} times that of {other}" for other, k in parts.items())
@@ -44,14 +44,14 @@ def inertial_names(robot: Robot) -> list[str]:
 
 
 def about_standard(robot: Robot) -> dict[str, str]:
-    """Explain ten parameters a link and the rotors by the symbolic base parameters."""
+    """Explain inertial parameters of links, and rotors, by the symbolic base parameters."""
     with_rotors = with_parameters(without_drives(robot), {}, {joint: Drive(rotor_inertia=1.0) for joint in robot.joint_names})
     found = with_rotors.equations().base_parameters()
     return {**found.grouped, **found.unidentifiable}
 
 
 def about_centres(parameter_set: ParameterSet) -> dict[str, str]:
-    """Explain masses and moments about known centres of mass, by symbols in their place."""
+    """Explain masses and moments about known centres of mass, from the equations with symbols in their place."""
     import sympy
 
     robot = parameter_set.robot
@@ -69,7 +69,7 @@ def about_centres(parameter_set: ParameterSet) -> dict[str, str]:
     symbolic = Robot(model.copy(links=list(links.values())))
     try:
         found = symbolic.equations().identifiability([str(s) for s in letters.values()])
-    except QddotError:  # not linear in these letters: the numbers alone must do
+    except QddotError:  # not linear in these symbols: explained by numbers instead
         return {}
     names = {str(symbol): name for name, symbol in letters.items()}
     sentences = {**found.grouped, **found.unidentifiable}

@@ -1,4 +1,4 @@
-"""Can these parameters be trusted? If not, why not, and what would help."""
+"""The verdict on a fit: all checks in one call."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from qddot.logs.audit import Audit
 
 @dataclass(frozen=True, eq=False)
 class Unseen:
-    """A log that was kept for validation: what the parameters leave of it, and its own factors."""
+    """A log kept for validation: the residuals of the parameters on it, and its own factors."""
 
     left: Errors
     factors: Factors
@@ -35,11 +35,11 @@ def verdict(
     unseen: Unseen | None = None,
     others: Alternatives | None = None,
 ) -> Verdict:
-    """Everything that can be said of what is given; `others`: what else may be true, if that has been looked at.
+    """Run all checks for which there is enough given; `others`: alternatives to the fit, if they were tried before.
 
-    Serious concerns come first. Among them what is seen in the samples themselves comes before what explains torques that the model
-    does not, that before torques that nothing explains, and those before what the motion says too little of and what rests on the
-    parameters: friction that drives, recordings that ask for others.
+    Serious concerns come first, in this order: faults seen in the samples themselves, explanations of torques that the model does
+    not explain, torques that nothing explains, insufficient motion, and concerns that rest on the parameters: friction that drives,
+    recordings that disagree.
 
     >>> robot = qddot.load("two_link")
     >>> push = lambda t, q, qd: [3 * np.sin(2 * t), np.sin(3 * t)]

@@ -1,13 +1,13 @@
-"""Which laws of friction a log asks for, beyond those that every joint has.
+"""Choice of further laws of friction by the log, beyond those that every joint has.
 
-A law is worth adding where it predicts: parameters of four fifths of the log, its own among them, then miss less of the fifth.
-What it gains is the part of the squared error there that it takes away,
+A law is worth adding if it improves predictions: parameters of four fifths of the log, the law's among them, then miss less of the
+remaining fifth. Its gain is the fraction by which it reduces the squared error there,
 
     gain = 1 - (product over joints of e_j^2 with it / e_j^2 without it)^(1 / joints)
 
-The best is taken first; then, all parameters fitted anew with it, the best beside it, as long as there is much to gain. More
-freedom alone gains nothing: it learns some fifths and misses the other. Where a fault of the log explains more, nothing is added:
-it would only be hidden.
+The best law is added first, then, with all parameters fitted anew, the next best, as long as there is much to gain. More freedom
+alone gains nothing, since it fits some fifths and misses the other. If a fault of the log explains more, no law is added, since it
+would only hide the fault.
 """
 
 from __future__ import annotations
@@ -43,18 +43,18 @@ NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 class Law(NamedTuple):
-    """Something that friction may depend on besides."""
+    """A further law of friction, or of other torques of a drive."""
 
-    text: str  # in words
-    options: dict[str, Any]  # of `ParameterSet.of`
-    gain: float = 0.0  # part of the squared error in unseen fifths that it takes away
+    text: str  # the law in words
+    options: dict[str, Any]  # arguments of `ParameterSet.of`
+    gain: float = 0.0  # fraction by which it reduces the squared error in predicted fifths
 
     def __str__(self) -> str:
         return self.text
 
 
 def laws(hinges: tuple[str, ...], usual: float) -> Iterator[Law]:
-    """Laws of friction that can be tried, for joints that usually move at this speed; `hinges`: those of them that turn."""
+    """Laws to try for joints with this usual speed, rad/s or m/s; `hinges`: names of the revolute joints."""
     yield Law("viscous friction with powers of the speed up to the third", {"viscous": 3})
     yield Law("friction that differs between directions", {"asymmetric": True})
     for share in STRIBECK_SPEEDS:
@@ -65,8 +65,8 @@ def laws(hinges: tuple[str, ...], usual: float) -> Iterator[Law]:
 
 
 def cogging(trial: Trial, hinges: tuple[str, ...], before: Mapping[str, int | tuple[int, ...]]) -> Iterator[Law]:
-    """The harmonic of each position that shows most in what is left of its torque; beside harmonics `before`, the two that do
-    together: alone, one of two may look like a third between them."""
+    """The harmonic of each position that explains most of its torque's residual; in a further step, after harmonics `before`, the
+    best pair instead, since one of two alone may look like a third between them."""
     kept = {name: tuple(k for k in orders(given) if k < SLOWEST_COG) for name, given in before.items()}
     count = 1 + max((len(orders(before[name])) - len(kept[name]) for name in before), default=0)
     if count > COGS_AT_ONCE:
@@ -82,8 +82,8 @@ def cogging(trial: Trial, hinges: tuple[str, ...], before: Mapping[str, int | tu
 
 
 def shown_best(trial: Trial, j: int, count: int) -> tuple[int, ...]:
-    """The `count` harmonics of joint j's positions that take most from what is left of its torque in unseen fifths, all parameters
-    but its harmonics fitted anew with them; none where that is little."""
+    """The `count` harmonics of joint j's positions that explain most of its torque's residual in predicted fifths, with all
+    parameters but its harmonics fitted anew; none if they explain little."""
     tried = range(SLOWEST_COG, MOST_HARMONICS + 1)
     waves = np.stack([f(k * trial.motion.q[:, j]) for k in tried for f in (np.cos, np.sin)], axis=1)
     Z = trial.filtered(waves) * trial.moving[:, j, None]
@@ -92,18 +92,18 @@ def shown_best(trial: Trial, j: int, count: int) -> tuple[int, ...]:
     G = trial.known.G.sum(axis=0)[:, np.append(others, True)][..., np.append(others, True)]
     theta, noise = balanced(G, len(Z))
     A = np.zeros((len(Z), len(others)))
-    A[:, trial.of.columns[j]] = trial.each(trial.given)[j][:, :-1]
+    A[:, trial.regressor.columns[j]] = trial.each(trial.given)[j][:, :-1]
     A = A[:, others]
     whole = np.tensordot((noise[j] / noise) ** 2, G[:, :-1, :-1], axes=1)
     scale = np.sqrt(np.maximum(np.diagonal(whole), 1e-300))
     instead = np.linalg.lstsq(whole / np.outer(scale, scale), (A.T @ Z) / scale[:, None], rcond=1e-12)[0] / scale[:, None]
     left = trial.measured[:, j] - A @ theta
-    Z = Z - A @ instead  # what the other parameters do not take in
+    Z = Z - A @ instead  # projected off the columns of the other parameters
     sets = list(combinations(range(len(tried)), count))
     at = np.array([[c for i in one for c in (2 * i, 2 * i + 1)] for one in sets])
     parts = [(Z[part].T @ Z[part], Z[part].T @ left[part]) for part in trial.in_fifths.parts]
     gains = np.zeros(len(sets))
-    for ZZ, Zy in parts:  # of each fifth, with sizes of the others
+    for ZZ, Zy in parts:  # predict each fifth with the harmonics' sizes in the others
         elsewhere, there = sum(one for one, _ in parts) - ZZ, sum(one for _, one in parts) - Zy
         size = np.einsum("sij,sj->si", np.linalg.pinv(elsewhere[at[:, :, None], at[:, None, :]], 1e-9, hermitian=True), there[at])
         gains += np.einsum("si,si->s", size, 2 * Zy[at] - np.einsum("sij,sj->si", ZZ[at[:, :, None], at[:, None, :]], size))
@@ -112,8 +112,8 @@ def shown_best(trial: Trial, j: int, count: int) -> tuple[int, ...]:
 
 
 def missing_laws(known: Alternatives, chosen: Mapping[str, Any] = NOTHING) -> list[Law]:
-    """The laws that a log asks for, each by itself, beyond those of its fit, the most telling first. `chosen`: options of the laws
-    that were added before."""
+    """The laws worth adding to a fit, each tried by itself, in the order of their gain. `chosen`: options of the laws that were
+    added before."""
     trial, floor = known.fine_trial, known.signals.noise
     least = least_gain(trial.left, floor, trial.size)
     if least is None:
@@ -139,8 +139,8 @@ def missing_laws(known: Alternatives, chosen: Mapping[str, Any] = NOTHING) -> li
 
 
 def least_gain(left: Left, floor: np.ndarray, size: np.ndarray) -> float | None:
-    """How much a law must gain: much where more is left of a joint's torque than a drive's is known by, since real drives leave
-    that, too; little where all but a trace is explained; None where nothing but noise is left."""
+    """Smallest gain that is worth a law: large if a residual is above the accuracy to which drives are known, since real drives
+    leave such residuals anyway; small if all but a trace is explained; None if only noise is left."""
     beyond = structure(left.noise, floor)
     if np.any(beyond > MATTERS * size):
         return LAW_GAIN
@@ -148,7 +148,7 @@ def least_gain(left: Left, floor: np.ndarray, size: np.ndarray) -> float | None:
 
 
 def with_best_speed(trial: Trial, law: Law, before: Left) -> Law:
-    """Stribeck's curve at the speed that leaves least."""
+    """Stribeck's law with the speed that leaves the smallest residual."""
 
     def tried(log_speed: float) -> tuple[Law, Left]:
         speed = float(np.exp(log_speed))
@@ -165,12 +165,12 @@ def with_best_speed(trial: Trial, law: Law, before: Left) -> Law:
 
 
 def with_columns(trial: Trial, Z: np.ndarray) -> Left:
-    """Errors that remain with columns Z (N, nv, d) besides, each fifth predicted by the others."""
+    """Residuals with further columns Z (N, nv, d), each fifth predicted by the others."""
     return fitted(trial.in_fifths.with_columns(trial.filtered(Z) * trial.moving[..., None]), trial.in_fifths.samples)[1]
 
 
 def new_columns(trial: Trial, law: Law) -> np.ndarray | None:
-    """Return the effect on the torques (N, nv, d) of those parameters of a law that the fit has not; None: it has them all."""
+    """Columns (N, nv, d) of those parameters of a law that the fit does not have; None if it has them all."""
     q, qd, qdd, _ = trial.motion
     parameter_set = trial.base.parameter_set
     known, asked = {term.name for term in parameter_set.terms}, {**parameter_set.asked, **law.options}
@@ -183,7 +183,7 @@ def new_columns(trial: Trial, law: Law) -> np.ndarray | None:
 
 
 def gained(before: np.ndarray, after: np.ndarray) -> float:
-    """The part of the squared errors in unseen fifths, each joint's (nv,), that is gone, in the geometric mean of the joints or of
-    all torques."""
+    """Fraction by which rms errors in predicted fifths (nv,) were reduced, in squares: the larger of the geometric mean over the
+    joints and the value for all torques together."""
     total = np.log(np.sum(after**2) / np.sum(before**2))
     return float(1 - np.exp(min(np.mean(2 * np.log(after / before)), total)))

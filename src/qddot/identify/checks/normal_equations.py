@@ -1,8 +1,8 @@
-"""Least squares by normal equations: small, so that hundreds of models of one log are fitted in the time of one.
+"""Least squares by normal equations, which are so small that hundreds of models of one log are fitted in the time of one.
 
-For each part of some rows (halves of a log, or more) and each joint they are `G = [X | tau]^T [X | tau]`, (parts, nv, k + 1, k + 1)
-in all. A column more, or other torques, are a few products with the rows that are known already. What is fitted here is compared,
-and never returned to a user: six of sixteen digits do.
+For each part of the rows (halves of a log, or more) and each joint they are `G = [X | tau]^T [X | tau]`, (parts, nv, k + 1, k + 1)
+together. A further column, or other torques, take a few products with the rows. The fits are only compared, and never returned to a
+user, so six of sixteen digits suffice.
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from qddot.identify.scaling import nonzero
 from qddot.thresholds import TRIAL_ROUNDS, TRIAL_SETTLED
 
 
 class Left(NamedTuple):
-    """Errors that a fit leaves of each joint's torque (nv,), rms; what parameters of all but a part miss of it (as in
-    `Alternative`), and what they leave of each joint there (nv,), rms."""
+    """Residuals of a fit: rms of each joint (nv,), N m; the fraction of the torques in each part that parameters of the other parts
+    miss (see `Alternative`); and the rms of each joint's residual when so predicted (nv,), N m."""
 
     noise: np.ndarray
     unpredicted: float
@@ -25,17 +26,17 @@ class Left(NamedTuple):
 
 
 def score(left: Left) -> float:
-    """The smaller, the more is explained."""
+    """Score of a fit for comparison, smaller if more is explained: sum of the logarithms of the joints' rms residuals."""
     return float(np.sum(np.log(left.noise)))
 
 
 class Equations:
-    """The rows `[X_j | tau_j]` of each joint in some parts, and their normal equations.
+    """The rows `[X_j | tau_j]` of each joint, split into parts, and their normal equations.
 
     Attributes:
-        columns: for each joint, which of the k parameters its row has.
-        parts: which rows (M,) are of each.
-        rows: for each part and joint, (M, len(columns[j]) + 1).
+        columns: for each joint, indices of those of the k parameters that its rows have.
+        parts: for each part, the mask of its rows (M,).
+        rows: for each part and joint, (rows of the part, len(columns[j]) + 1).
         G: (parts, nv, k + 1, k + 1).
     """
 
@@ -51,7 +52,7 @@ class Equations:
                 self.G[h, j, here[:, None], here] = a.T @ a
 
     def with_columns(self, Z: np.ndarray) -> np.ndarray:
-        """The normal equations (parts, nv, k + d + 1, k + d + 1) with columns Z (M, nv, d) before the torques."""
+        """Normal equations (parts, nv, k + d + 1, k + d + 1) with further columns Z (M, nv, d), placed before the torques."""
         k, d = self.G.shape[-1] - 1, Z.shape[-1]
         old, new = np.append(np.arange(k), k + d), np.arange(k, k + d)
         G = np.zeros((*self.G.shape[:2], k + d + 1, k + d + 1))
@@ -66,7 +67,7 @@ class Equations:
         return G
 
     def of_rows(self, kept: np.ndarray) -> np.ndarray:
-        """The normal equations of some rows (M, nv) of each joint."""
+        """Normal equations of those rows of each joint for which `kept` (M, nv) is True."""
         G = self.G.copy()
         for h, part in enumerate(self.parts):
             for j in np.flatnonzero(~kept.all(axis=0)).tolist():
@@ -75,7 +76,7 @@ class Equations:
         return G
 
     def with_torques(self, tau: np.ndarray) -> np.ndarray:
-        """The normal equations with other torques (M, nv)."""
+        """Normal equations with other torques (M, nv)."""
         G = self.G.copy()
         for h, kept in enumerate(self.parts):
             for j, (a, here) in enumerate(zip(self.rows[h], self.columns)):
@@ -86,7 +87,7 @@ class Equations:
 
 
 def fitted(G: np.ndarray, samples: int) -> tuple[np.ndarray, Left]:
-    """Parameters (k,) of normal equations (parts, nv, k + 1, k + 1) by weighted least squares, and what they leave."""
+    """Solve normal equations (parts, nv, k + 1, k + 1) by weighted least squares: parameters (k,) and residuals."""
     total = G.sum(axis=0)
     theta, noise = balanced(total, samples)
     unseen = np.sum([remaining(part, solved(total - part, noise)) for part in G], axis=0)
@@ -96,7 +97,7 @@ def fitted(G: np.ndarray, samples: int) -> tuple[np.ndarray, Left]:
 
 
 def balanced(G: np.ndarray, samples: int) -> tuple[np.ndarray, np.ndarray]:
-    """Parameters (k,) of normal equations (nv, k + 1, k + 1), the joints weighted by what is left of them, and that (nv,)."""
+    """Solve normal equations (nv, k + 1, k + 1), each joint weighted by its rms residual: parameters (k,) and residuals (nv,)."""
     noise, theta = np.ones(len(G)), np.zeros(G.shape[-1] - 1)
     for _ in range(TRIAL_ROUNDS):
         before, theta = noise, solved(G, noise)
@@ -107,20 +108,19 @@ def balanced(G: np.ndarray, samples: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def least_noise(G: np.ndarray, samples: int) -> float:
-    """Torque, rms, below which all is rounding."""
+    """Rms torque below which everything is rounding, N m."""
     return 1e-7 * float(np.sqrt(G[:, -1, -1].max() / samples))
 
 
 def solved(G: np.ndarray, noise: np.ndarray) -> np.ndarray:
-    """Parameters (k,) of the normal equations G (nv, k + 1, k + 1), the joints weighted by 1 / noise."""
+    """Solve normal equations G (nv, k + 1, k + 1), the joints weighted by 1 / noise: parameters (k,)."""
     whole = np.tensordot(1 / noise**2, G, axes=1)
-    scale = np.sqrt(np.diagonal(whole)[:-1])
-    scale = np.where(scale > 0, scale, 1.0)
-    scaled = whole[:-1, :-1] / np.outer(scale, scale) + 1e-12 * np.eye(len(scale))  # columns that nothing tells apart
+    scale = nonzero(np.sqrt(np.diagonal(whole)[:-1]))
+    scaled = whole[:-1, :-1] / np.outer(scale, scale) + 1e-12 * np.eye(len(scale))  # invertible for dependent columns too
     return np.linalg.solve(scaled, whole[:-1, -1] / scale) / scale
 
 
 def remaining(G: np.ndarray, theta: np.ndarray) -> np.ndarray:
-    """Sum of the squared torques that parameters leave of each joint (nv,)."""
+    """Sum of squared residuals of each joint (nv,)."""
     left = np.append(-theta, 1.0)
     return np.maximum((G @ left) @ left, 0.0)

@@ -1,8 +1,8 @@
-"""Which base parameters cannot be negative, whatever the links are.
+"""Base parameters that cannot be negative, whatever the links are.
 
-A base parameter is a sum of ten numbers a link, `k . pi = <P, J(pi)>`, and of parameters of the drives. A link's pseudo-inertia J
-is positive semidefinite. So where each link's P is as well, and only rotors, springs and friction enter besides, with positive
-factors, the sum is positive.
+A base parameter is a linear combination of the inertial parameters of links, `k . pi = <P, J(pi)>`, and of parameters of drives. A
+link's pseudo-inertia J is positive semidefinite. So if each link's P is, too, and the other terms are rotors, springs and friction
+with positive factors, the base parameter is positive.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ POSITIVE = {"armature", "stiffness", "m", "Ixx_c", "Iyy_c", "Izz_c"} | {name for
 
 
 def never_negative(base: Base) -> np.ndarray:
-    """Which base parameters cannot be negative (r,), bool. A spring beside one that the robot has may be: together they are not."""
+    """Mask of the base parameters (r,) that cannot be negative. A spring in addition to one that the robot has may be negative."""
     drives = base.parameter_set.robot.drives
     beside = [f"{joint}.stiffness" for joint, drive in drives.items() if drive.at_joint.stiffness != 0]
     return np.array([positive(base.parameter_set.names, row) for row in base.K], dtype=bool) & ~np.isin(base.names, beside)
 
 
 def positive(names: tuple[str, ...], row: np.ndarray) -> bool:
-    """Whether a combination of parameters is positive for all that can exist."""
+    """True if a combination of parameters is positive for all physically consistent robots."""
     links: dict[str, np.ndarray] = {}
     for name, k in zip(names, row):
         owner, _, kind = name.rpartition(".")
@@ -39,11 +39,6 @@ def positive(names: tuple[str, ...], row: np.ndarray) -> bool:
 
 
 def dual(k: np.ndarray) -> np.ndarray:
-    """P (4, 4), symmetric, with `k . pi = sum of P * J(pi)`: what k makes of each entry of J."""
-    P = np.zeros((4, 4))
-    for i in range(4):
-        for j in range(4):
-            one = np.zeros((4, 4))
-            one[i, j] = one[j, i] = 0.5 if i != j else 1.0
-            P[i, j] = k @ ten_vector(one)
-    return P
+    """The symmetric P (4, 4) with `k . pi = sum of P * J(pi)`."""
+    units = np.eye(16).reshape(4, 4, 4, 4)
+    return ten_vector((units + units.swapaxes(2, 3)) / 2) @ k

@@ -1,4 +1,4 @@
-"""Sensors that are late, drift, have play or another zero: torques and positions that are nearly those of the joints."""
+"""Alternatives for sensors: delays, drifts, play, or another zero of torques or positions."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 from qddot.identify.checks.normal_equations import Left, score
 from qddot.identify.checks.trial import Alternative, Trial
 from qddot.identify.regression.rows import Samples
+from qddot.identify.regression.signals import slopes
 from qddot.logs.lowpass import convolved
 from qddot.thresholds import (
     DELAYS_TRIED,
@@ -25,8 +26,8 @@ from qddot.thresholds import (
 
 
 def late(trial: Trial) -> Iterator[Alternative]:
-    """tau(t) = tau_model(t - delay)."""
-    slope = slopes(trial)
+    """Torques, of all joints or of one, that are delayed: tau(t) = tau_model(t - delay)."""
+    slope = slopes(trial.torques, trial.signals)
     delay, left = best_delay(trial, slope, np.ones(trial.nv, bool))
     yield trial.told("delay", f"torques are {told_delay(delay)}", left)
     for j, name in enumerate(trial.names):
@@ -35,7 +36,7 @@ def late(trial: Trial) -> Iterator[Alternative]:
 
 
 def best_delay(trial: Trial, slope: np.ndarray, late: np.ndarray) -> tuple[float, Left]:
-    """Delay of the torques of some joints (nv,), s, and the errors left without it."""
+    """Delay of the torques of the joints `late` (nv,), s, and the residuals without it."""
     (first,), left = trial.with_columns(-(slope * late)[..., None])
     found = [(float(first), left)]
     tried = (*DELAYS_TRIED, float(first)) if late.sum() == 1 else (float(first),)
@@ -44,22 +45,13 @@ def best_delay(trial: Trial, slope: np.ndarray, late: np.ndarray) -> tuple[float
 
 
 def clock(trial: Trial) -> Iterator[Alternative]:
-    """tau(t) = tau_model(t - delay - e t): two clocks, of which one runs faster."""
-    slope, t = slopes(trial), trial.signals.t - trial.signals.t[0]
+    """Torques whose clock runs faster or slower than that of the positions: tau(t) = tau_model(t - delay - rate t)."""
+    slope, t = slopes(trial.torques, trial.signals), trial.signals.t - trial.signals.t[0]
     (_, rate), left = trial.with_columns(np.stack([-slope, -slope * t[:, None]], axis=-1))
     if abs(rate) < LEAST_CLOCK:  # then it is a delay
         return
-    yield trial.told(
-        "clock", f"the clock of the torques is {abs(rate):.2%} {'slow' if rate > 0 else 'fast'} against the other", left
-    )
-
-
-def slopes(trial: Trial) -> np.ndarray:
-    """The rate (N, nv) at which predicted torques change."""
-    tau, slope = trial.torques, np.zeros_like(trial.motion.q)
-    for segment in trial.signals.segments:
-        slope[segment] = np.gradient(tau[segment], 1 / trial.signals.rate, axis=0)
-    return slope
+    text = f"the clock of the torques is {abs(rate):.2%} {'slow' if rate > 0 else 'fast'} against the other"
+    yield trial.told("clock", text, left)
 
 
 def told_delay(delay: float) -> str:
@@ -68,7 +60,7 @@ def told_delay(delay: float) -> str:
 
 
 def shifted(trial: Trial, late: np.ndarray, delay: float) -> np.ndarray:
-    """Torques as they would be if those of some joints (nv,) came so much earlier, s; held at the ends of stretches."""
+    """Torques (N, nv) with those of the joints `late` (nv,) shifted to earlier times by a delay, s; constant at segment ends."""
     tau, t = trial.motion.tau.copy(), trial.signals.t
     for segment in trial.signals.segments:
         for j in np.flatnonzero(late):
@@ -77,7 +69,7 @@ def shifted(trial: Trial, late: np.ndarray, delay: float) -> np.ndarray:
 
 
 def drift(trial: Trial) -> Iterator[Alternative]:
-    """tau + a t + b t^2, of one joint."""
+    """A torque that drifts, of one joint: tau + a t + b t^2."""
     t = (trial.signals.t - trial.signals.t[0]) / np.ptp(trial.signals.t)
     for j, name in enumerate(trial.names):
         Z = trial.only(j)[:, None] * np.stack([t, t**2], axis=-1)[:, None]
@@ -86,7 +78,7 @@ def drift(trial: Trial) -> Iterator[Alternative]:
 
 
 def zeros(trial: Trial) -> Iterator[Alternative]:
-    """Positions of a joint counted from another zero."""
+    """Positions of a joint that are counted from another zero."""
 
     def moved(j: int, offset: float) -> Samples:
         return trial.motion._replace(q=trial.motion.q + offset * trial.only(j))
@@ -100,7 +92,7 @@ def told_zero(name: str, offset: float) -> str:
 
 
 def scales(trial: Trial) -> Iterator[Alternative]:
-    """Positions of a joint, or of all of them, in a unit of their own: those of the joint are 1 + size times as large."""
+    """Positions, of one joint or of all, that are scaled: the true ones are 1 + size times as large."""
 
     def stretched(joints: np.ndarray, size: float) -> Samples:
         q, qd, qdd = ((1 + size * joints) * x for x in trial.motion[:3])
@@ -117,7 +109,7 @@ def scales(trial: Trial) -> Iterator[Alternative]:
 
 
 def pace(trial: Trial) -> Iterator[Alternative]:
-    """Times that pass 1 + size times as fast as written: gravity knows how fast a motion was."""
+    """Times in a wrong unit: the motion was 1 + size times as fast as recorded, which shows against gravity."""
 
     def faster(size: float) -> Samples:
         rate = 1 + size
@@ -130,7 +122,7 @@ def pace(trial: Trial) -> Iterator[Alternative]:
 
 
 def warming(trial: Trial) -> Iterator[Alternative]:
-    """Friction of all joints, or of one, that changes in the course of the log."""
+    """Friction, of all joints or of one, that changes in the course of the log."""
     t = (trial.signals.t - trial.signals.t[0]) / np.ptp(trial.signals.t)
     changing = trial.sliding_torques[..., None] * np.stack([t, t**2], axis=-1)[:, None]
     joints = [(f"of {name}", trial.only(j), (j,)) for j, name in enumerate(trial.names)]
@@ -141,7 +133,8 @@ def warming(trial: Trial) -> Iterator[Alternative]:
 
 
 def refined(trial: Trial, changed: Callable[[int, float], Samples]) -> Iterator[tuple[int, float, Left]]:
-    """An error of each joint in turn, its size and what it leaves; of the joint that it explains most, to more digits."""
+    """Fit the same kind of error to each joint in turn and yield joint, size and residuals; with further Gauss-Newton steps for the
+    joint at which it explains most."""
     found = [trial.sought(partial(changed, j), POSITION_STEP, 1) for j in range(trial.nv)]
     best = int(np.argmin([score(left) for _, left in found]))
     found[best] = min(found[best], trial.sought(partial(changed, best), POSITION_STEP, REFINED), key=lambda one: score(one[1]))
@@ -150,7 +143,7 @@ def refined(trial: Trial, changed: Callable[[int, float], Samples]) -> Iterator[
 
 
 def backlash(trial: Trial) -> Iterator[Alternative]:
-    """Positions of a motor that turns round before its joint does."""
+    """Positions measured at a motor, behind a gear with backlash: the motor turns round before its joint does."""
     ahead = [directions(trial, j) for j in range(trial.nv)]
 
     def moved(j: int, size: float) -> Samples:
@@ -163,17 +156,17 @@ def backlash(trial: Trial) -> Iterator[Alternative]:
 
 
 def directions(trial: Trial, j: int) -> list[np.ndarray]:
-    """The direction in which joint j moves (N, nv), and its derivatives, as the filter of the positions makes them."""
+    """The direction in which joint j moves (N, nv) and its derivatives, filtered like positions."""
     low_pass, sign = trial.signals.low_pass, np.concatenate([direction(trial, j, s) for s in trial.signals.segments])
     kernels = (low_pass.flat, low_pass.flat_slope, low_pass.flat_curvature)
     return [seen_through(trial, sign, kernel)[:, None] * trial.only(j) for kernel in kernels]
 
 
 def direction(trial: Trial, j: int, segment: slice) -> np.ndarray:
-    """1 or -1 along a segment (N,), in between where joint j turns from one sample to the next.
+    """Direction of joint j along a segment (N,): 1 or -1, with a value between them at samples around a turn.
 
-    Where there is play, a motor goes through it while its joint turns: a pulse of its speed, about which the rest is smooth. Its
-    own turn comes before that. So a turn is where a pulse and a polynomial come closest to the speed.
+    A motor goes through the play while its joint turns, some time after its own turn: its speed then has a pulse, and is smooth
+    around it. So the turn of the joint is found by a fit of a pulse and a polynomial to the speed of the motor.
     """
     qd, low_pass = trial.motion.qd[segment, j], trial.signals.low_pass
     half, reach = low_pass.half, low_pass.half // 2
@@ -195,7 +188,8 @@ def direction(trial: Trial, j: int, segment: slice) -> np.ndarray:
 
 
 def alternating(turns: np.ndarray, first: float, count: int) -> np.ndarray:
-    """A signal (count,) that is `first` and changes its sign at each of these times, in samples; in between at the nearest one."""
+    """A signal (count,) that starts with `first` and changes its sign at each of the `turns`, in samples, which may be fractions:
+    the nearest sample then has a value in between."""
     found = np.full(count, first)
     for k, turn in enumerate(np.sort(turns)):
         found -= (-1) ** k * 2 * first * np.clip(np.arange(count) - turn + 0.5, 0.0, 1.0)
@@ -203,7 +197,7 @@ def alternating(turns: np.ndarray, first: float, count: int) -> np.ndarray:
 
 
 def seen_through(trial: Trial, x: np.ndarray, kernel: np.ndarray) -> np.ndarray:
-    """A signal (N,) under a kernel; at the ends of stretches it goes on as it is."""
+    """Convolve a signal (N,) with a kernel; at the ends of segments it is continued by its last value."""
     found = np.zeros(len(x))
     for segment in trial.signals.segments:
         padded = np.pad(x[segment], len(kernel) // 2, mode="edge")
@@ -212,7 +206,7 @@ def seen_through(trial: Trial, x: np.ndarray, kernel: np.ndarray) -> np.ndarray:
 
 
 def hysteresis(trial: Trial) -> Iterator[Alternative]:
-    """Torques of a sensor that follows with play."""
+    """Torques of a sensor with hysteresis."""
     tau = trial.torques
     for j, name in enumerate(trial.names):
         width = HYSTERESIS_WIDTHS * np.std(tau[:, j])
@@ -224,7 +218,7 @@ def hysteresis(trial: Trial) -> Iterator[Alternative]:
 
 
 def following(x: np.ndarray, width: float) -> np.ndarray:
-    """Signal (N,) with play: it moves only where the given one pushes it."""
+    """Output (N,) of a play operator: it stays as long as the input is within `width` of it, and is pushed along beyond."""
     found, at = np.empty_like(x), float(x[0])
     for k, value in enumerate(x.tolist()):
         at = min(max(at, value - width), value + width)

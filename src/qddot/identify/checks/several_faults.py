@@ -1,8 +1,8 @@
-"""Several small errors at once: zeros of two joints, a gain beside a delay, of which each alone explains too little to be named.
+"""Alternative of several small errors at once, such as two zeros or a gain and a delay, of which each explains too little alone.
 
-Each error is a column, or two, its effect on the torques by first order. In units of the joints' noise, and without what the arm's
-parameters could take in, the columns are chosen one after the other: the one that takes most from the squared errors with those
-chosen before, as long as that is worth a word. Whatever comes of it is fitted with the parameters, as every alternative is.
+Each error is one column or two, its effect on the torques to first order, in units of the joints' noise and projected off the
+columns of the arm's parameters. They are chosen greedily: in each step the error that reduces the squared residual most, as long as
+that is enough to be mentioned. The chosen ones are then fitted together with the parameters, like every alternative.
 """
 
 from __future__ import annotations
@@ -13,13 +13,15 @@ from typing import NamedTuple
 import numpy as np
 
 from qddot.identify.checks.arm_faults import across, by_gravity, told_tilt
-from qddot.identify.checks.sensor_faults import slopes, told_delay, told_zero
+from qddot.identify.checks.sensor_faults import told_delay, told_zero
 from qddot.identify.checks.trial import Alternative, Trial
 from qddot.identify.checks.verdict import listed
+from qddot.identify.regression.signals import slopes
+from qddot.identify.scaling import column_lengths
 from qddot.thresholds import FAULTS_AT_ONCE, NEARLY_ALL, POSITION_STEP, WORTH_A_WORD
 
 SMALL = ("delay", "tilt", "zero", "gain")
-"""Kinds of errors that are looked for together: a single one that leaves much may have others beside it."""
+"""Kinds of errors that are combined: if a single one leaves much unexplained, there may be others."""
 
 
 class Error(NamedTuple):
@@ -27,11 +29,11 @@ class Error(NamedTuple):
 
     kind: str
     columns: np.ndarray  # (M, nv, d): its effect on the filtered torques
-    text: Callable[[np.ndarray], str]  # of its size (d,)
+    text: Callable[[np.ndarray], str]  # describes the error by its size (d,)
 
 
 def several(trial: Trial) -> Iterator[Alternative]:
-    """Small errors that together explain nearly all that is unexplained."""
+    """Yield the combination of small errors, if it explains nearly all of the residual."""
     tried = list(errors(trial))
     some = chosen(trial, [one.columns for one in tried])
     if len(some) < 2:
@@ -45,8 +47,8 @@ def several(trial: Trial) -> Iterator[Alternative]:
 
 
 def errors(trial: Trial) -> Iterator[Error]:
-    """Small errors that are looked for together."""
-    late, rigid = (trial.filtered(x) for x in (-slopes(trial), trial.rigid))
+    """Yield the small errors that may be combined."""
+    late, rigid = (trial.filtered(x) for x in (-slopes(trial.torques, trial.signals), trial.rigid))
     yield Error("delay", late[..., None], lambda size: f"torques are {told_delay(size[0])}")
     if sideways := across(trial):
         yield Error("tilt", trial.filtered(by_gravity(trial, sideways)), told_tilt)
@@ -61,9 +63,9 @@ def errors(trial: Trial) -> Iterator[Error]:
 
 
 def chosen(trial: Trial, columns: list[np.ndarray]) -> list[int]:
-    """Which of the errors (M, nv, d) are worth a word one after the other, the most telling first."""
+    """Indices of the errors (M, nv, d) that are chosen, in the order of choice."""
     rows, M = np.zeros((trial.nv, len(trial.given), trial.base.rank)), len(trial.given)
-    for j, (a, here) in enumerate(zip(trial.each(trial.given), trial.of.columns)):
+    for j, (a, here) in enumerate(zip(trial.each(trial.given), trial.regressor.columns)):
         rows[j][:, here] = a[:, :-1] / trial.noise[j]
     Q = orthonormal(rows.reshape(trial.nv * M, -1))
     counts = trial.moving[..., None] / trial.noise[:, None]
@@ -84,12 +86,11 @@ def chosen(trial: Trial, columns: list[np.ndarray]) -> list[int]:
 
 
 def orthonormal(x: np.ndarray) -> np.ndarray:
-    """An orthonormal basis of columns (N, d), without those that are next to nothing beside the others."""
-    size = np.linalg.norm(x, axis=0)
-    U, s, _ = np.linalg.svd(x / np.where(size > 0, size, 1.0), full_matrices=False)
+    """An orthonormal basis of columns (N, d), without directions in which they hardly differ."""
+    U, s, _ = np.linalg.svd(x / column_lengths(x), full_matrices=False)
     return U[:, s > 1e-6]
 
 
 def beyond(Q: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """The part of x that an orthonormal basis Q has not."""
+    """The part of x that is orthogonal to an orthonormal basis Q."""
     return x - Q @ (Q.T @ x)

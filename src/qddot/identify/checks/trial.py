@@ -1,11 +1,11 @@
-"""The model of a fit on some samples of its log, and what becomes of it when something else is assumed.
+"""Trials of a fit's model on an excerpt of its log: fitted as it is, and again under other assumptions.
 
-Where the model leaves sigma_j of joint j's torque, rms, and an alternative s_j, it explains
+With rms residuals sigma_j of joint j for the model and s_j for an alternative, the alternative explains
 
     share = 1 - (product over joints of s_j^2 / sigma_j^2)^(1 / joints)     or     1 - sum of s_j^2 / sum of sigma_j^2
 
-It is the part of the unexplained sigma_j that it explains, the larger of two means over the joints: one in which no joint counts
-more because its torques are larger, one in which all torques count alike.
+of the residual, whichever is larger: in the first mean no joint counts more because its torques are larger, in the second all
+torques count alike.
 """
 
 from __future__ import annotations
@@ -28,62 +28,58 @@ from qddot.thresholds import DRY_BLUR, STILL_EXPLAINED, TRIAL_FIFTHS, TRIAL_ROWS
 
 @dataclass(frozen=True)
 class Alternative:
-    """Something else that may be true."""
+    """Another explanation of the log, with the share of the residual that it explains."""
 
     kind: str  # one word, or two
-    text: str  # what it says of the log, with its size
-    share: float  # of the unexplained torque that it explains
-    unpredicted: float  # part of the torques of one half that parameters of the other miss, beyond what is left of both
-    joints: tuple[str, ...]  # that it is said of; none where it is said of all
-    own: float = 0.0  # of the unexplained torque of these joints that it explains
+    text: str  # the explanation in words, with its size
+    share: float  # fraction of the residual that it explains
+    unpredicted: float  # fraction of one half's torques that parameters of the other half miss, beyond the residual of both
+    joints: tuple[str, ...]  # the joints it concerns; none if it concerns all
+    own: float = 0.0  # fraction of the residual of these joints that it explains
 
 
 class Trial:
-    """The model as given on these samples, and what becomes of it when something else is assumed."""
+    """The model of a fit on an excerpt of its log, to be fitted again under other assumptions."""
 
     def __init__(self, base: Base, theta: np.ndarray, signals: Signals) -> None:
         self.base, self.theta, self.signals = base, theta, signals
         self.robot, self.evaluator = base.parameter_set.robot, base.parameter_set.evaluator()
         self.motion = Samples(signals.q, signals.qd, signals.qdd, signals.tau_raw)
         self.names, self.nv = self.robot.joint_names, self.robot.nv
-        self.of = Rows(base)
+        self.regressor = Rows(base)
 
     def rows(self, motion: Samples, more: np.ndarray | None = None) -> np.ndarray:
-        """`[X_j | tau_j]` of all joints side by side (N, K) for a motion; `more` (N, nv, links) is added to the columns of the
-        links."""
-        found = np.empty((len(motion.q), self.of.ends[-1]))
-        self.of.fill(found, motion, more, self.sliding(motion))
+        """Rows `[X_j | tau_j]` of all joints side by side (N, K) for a motion; `more` (N, nv, links) is added to the links'
+        columns."""
+        found = np.empty((len(motion.q), self.regressor.ends[-1]))
+        self.regressor.fill(found, motion, more, self.sliding(motion))
         return found
 
     def sliding(self, motion: Samples) -> np.ndarray | None:
-        """Rates (N, nv) as dry friction sees them: of some samples of a log, its step is as wide as what a joint gains from one to
-        the next, for torques have been low-passed as much."""
+        """Rates (N, nv) for dry friction. In an excerpt its step is widened to the change of speed between two samples, since the
+        torques have been low-passed accordingly. None: the rates as they are."""
         if self.signals.thinned == 1:
             return None
         width = self.base.parameter_set.widths
         return motion.qd * width / np.maximum(np.hypot(width, DRY_BLUR * np.abs(motion.qdd) / self.signals.rate), 1e-300)
 
     def each(self, rows: np.ndarray) -> list[np.ndarray]:
-        """The rows of each joint, which stand side by side."""
-        return self.of.each(rows)
+        """Split rows (N, K) into those of each joint."""
+        return self.regressor.each(rows)
 
     def predicted(self, motion: Samples, more: np.ndarray | None = None) -> np.ndarray:
-        """Torques (N, nv) of the parameters found, without what is known anyway."""
-        return self.with_parameters(self.rows(motion, more), self.theta)
-
-    def with_parameters(self, rows: np.ndarray, theta: np.ndarray) -> np.ndarray:
-        """Torques (N, nv) that parameters (r,) make of rows (N, K)."""
-        return self.of.torques(rows, theta)
+        """Torques (N, nv) of the fit's parameters along a motion, without the known torques."""
+        return self.regressor.torques(self.rows(motion, more), self.theta)
 
     def filtered(self, x: np.ndarray) -> np.ndarray:
-        """A signal (N, ...) through the filter, at some of its samples (M, ...)."""
+        """Filter and decimate a signal (N, ...): (M, ...)."""
         low_pass, step = self.signals.low_pass, max(self.signals.factor, len(x) // TRIAL_ROWS)
         ends = {"lead": low_pass.half, "trail": low_pass.half}
         return np.concatenate([low_pass.decimated(x[segment], step, **ends) for segment in self.signals.segments])
 
     def equations(self, rows: np.ndarray, part: np.ndarray | None = None) -> Equations:
-        """Normal equations of filtered rows (M, K), in the halves of the log, or in parts as told (M,)."""
-        return Equations(self.each(rows), self.of.columns, self.base.rank, self.second if part is None else part)
+        """Normal equations of filtered rows (M, K), by halves of the log or by the `part` (M,) that each row belongs to."""
+        return Equations(self.each(rows), self.regressor.columns, self.base.rank, self.second if part is None else part)
 
     @cached_property
     def whole(self) -> np.ndarray:
@@ -92,18 +88,18 @@ class Trial:
 
     @cached_property
     def known_torques(self) -> np.ndarray:
-        """The torques that are known anyway (N, nv)."""
+        """Torques (N, nv) that do not depend on the base parameters."""
         return self.motion.tau - np.stack([a[:, -1] for a in self.each(self.whole)], axis=1)
 
     @cached_property
     def given(self) -> np.ndarray:
-        """The rows of the model as given, filtered (M, K)."""
+        """The filtered rows of the model as given (M, K)."""
         return self.counted(self.filtered(self.whole))
 
     @cached_property
     def moving(self) -> np.ndarray:
-        """Whether each joint's rows count (M, nv): at rest, friction holds it with any torque up to its own, as for the fit. A row
-        that has only touched a rest does not: a brake that is let go changes a torque at once."""
+        """True for rows (M, nv) that count. As in the fit, rests do not, since friction may hold the joint with any torque up to
+        its own; nor do rows whose kernel touches a rest, since the release of a brake changes the torque at once."""
         rests = self.signals.paces < self.base.parameter_set.rest_speeds
         near = {"size": 2 * self.signals.low_pass.half + 1, "axis": 0, "mode": "nearest"}
         touched = np.concatenate([maximum_filter1d(rests[s].astype(np.int8), **near) for s in self.signals.segments])
@@ -111,47 +107,49 @@ class Trial:
         return touched[at] == 0
 
     def counted(self, rows: np.ndarray) -> np.ndarray:
-        """Filtered rows (M, K), those of joints at rest nothing."""
-        return rows if self.moving.all() else rows * np.repeat(self.moving, np.diff(self.of.ends, prepend=0), axis=1)
+        """Filtered rows (M, K), set to 0 where their joint rests."""
+        if self.moving.all():
+            return rows
+        return rows * np.repeat(self.moving, np.diff(self.regressor.ends, prepend=0), axis=1)
 
     @cached_property
     def torques(self) -> np.ndarray:
-        """The torques as predicted (N, nv), without what is known anyway."""
-        return self.with_parameters(self.whole, self.theta)
+        """Torques that the fit predicts (N, nv), without the known torques."""
+        return self.regressor.torques(self.whole, self.theta)
 
     @cached_property
     def known(self) -> Equations:
-        """The normal equations of the model as given."""
+        """Normal equations of the model as given, by halves of the log."""
         return self.equations(self.given)
 
     @cached_property
     def in_fifths(self) -> Equations:
-        """The normal equations of the model as given, by fifths of the log."""
+        """Normal equations of the model as given, by fifths of the log."""
         return self.equations(self.given, np.arange(len(self.given)) * TRIAL_FIFTHS // len(self.given))
 
     @cached_property
     def fit(self) -> tuple[np.ndarray, Left]:
-        """Parameters (r,) of the model as given, of these samples alone, and what they leave."""
+        """Parameters (r,) of the model as given, fitted to these samples alone, and their residuals."""
         return fitted(self.known.G, len(self.given))
 
     @property
     def left(self) -> Left:
-        """Errors that the model as given leaves."""
+        """Residuals of the model as given."""
         return self.fit[1]
 
     @cached_property
     def measured(self) -> np.ndarray:
-        """The filtered torques (M, nv), without what is known anyway."""
+        """Filtered measured torques (M, nv), without the known torques."""
         return np.stack([a[:, -1] for a in self.each(self.given)], axis=1)
 
     @cached_property
     def errors(self) -> np.ndarray:
-        """Filtered torques less those of the model as given (M, nv), N m."""
-        return self.measured - self.with_parameters(self.given, self.fit[0])
+        """Filtered residuals of the model as given (M, nv), N m."""
+        return self.measured - self.regressor.torques(self.given, self.fit[0])
 
     @cached_property
     def bases(self) -> list[np.ndarray]:
-        """An orthonormal basis (M, k) of the columns of each joint."""
+        """For each joint an orthonormal basis (M, k) of its columns."""
         found = (
             np.linalg.svd(a[:, :-1] / np.maximum(np.linalg.norm(a[:, :-1], axis=0), 1e-300), full_matrices=False)
             for a in self.each(self.given)
@@ -160,27 +158,27 @@ class Trial:
 
     @cached_property
     def times(self) -> np.ndarray:
-        """When each row is (M,), s; where they go back, another recording begins."""
+        """Time of each filtered row (M,), s; where it decreases, another recording begins."""
         return self.filtered(self.signals.t[:, None])[:, 0]
 
     @cached_property
     def recordings(self) -> np.ndarray:
-        """Rows with which recordings begin, the first one's 0."""
+        """Indices of the filtered rows with which recordings begin; the first is 0."""
         return np.concatenate([[0], 1 + np.flatnonzero(np.diff(self.times) < 0)])
 
     def cuts(self, parts: int) -> list[int]:
-        """Rows that part the log about evenly, and where recordings begin."""
+        """Filtered rows that split the log into about equal parts, and those at which recordings begin."""
         return np.unique(np.append(np.linspace(0, len(self.given), parts + 1).astype(int), self.recordings)).tolist()
 
     def since(self, row: int) -> str:
-        """From a row on, in words."""
+        """The time from a filtered row on, in words."""
         k = int(np.searchsorted(self.recordings, row, side="right"))
         if len(self.recordings) > 1 and row == self.recordings[k - 1]:
             return f"from recording {k} on"
         return f"from t = {self.times[row]:.3g} s {f'of recording {k} ' if len(self.recordings) > 1 else ''}on"
 
     def between(self, a: int, b: int) -> str:
-        """From row a to row b, in words."""
+        """The time between two filtered rows, in words."""
         if b == len(self.times):
             return self.since(a)
         if len(self.recordings) == 1:
@@ -191,52 +189,53 @@ class Trial:
 
     @cached_property
     def size(self) -> np.ndarray:
-        """Each joint's filtered torque (nv,), rms."""
+        """Rms of each joint's filtered torque (nv,), N m."""
         return np.sqrt(np.mean(self.measured**2, axis=0))
 
     @property
     def noise(self) -> np.ndarray:
-        """Error of the model as given, joint by joint (nv,), N m, rms."""
+        """Rms residual of each joint (nv,), N m, with the model as given."""
         return self.left.noise
 
     @cached_property
     def second(self) -> np.ndarray:
-        """Which rows (M,) lie in the second half of their stretch."""
-        halves = [np.arange(s.stop - s.start) * 2 >= s.stop - s.start for s in self.signals.segments]
+        """True for filtered rows (M,) in the second half of their segment."""
+        halves = [later_half(s.stop - s.start) for s in self.signals.segments]
         return self.filtered(np.concatenate(halves)[:, None].astype(float))[:, 0] > 0.5
 
     @cached_property
     def rigid(self) -> np.ndarray:
-        """The links' own part of the predicted torques (N, nv)."""
-        links = np.array([name.rpartition(".")[2].removesuffix("_c") in INERTIAL for name in self.base.names])
-        return self.with_parameters(self.whole, np.where(links, self.theta, 0.0))
+        """Torques of the links in the prediction (N, nv)."""
+        return self.torques_of(lambda name: name.rpartition(".")[2].removesuffix("_c") in INERTIAL)
 
     @cached_property
     def load(self) -> np.ndarray:
-        """Part of links and rotors of the predicted torques (N, nv), with which friction may grow."""
-        rotors = np.array([name.endswith(".armature") for name in self.base.names])
-        return self.rigid + self.with_parameters(self.whole, np.where(rotors, self.theta, 0.0))
+        """Torques of links and rotors in the prediction (N, nv), with which friction may grow."""
+        return self.rigid + self.torques_of(lambda name: name.endswith(".armature"))
 
     @cached_property
     def sliding_torques(self) -> np.ndarray:
-        """Friction's own part of the predicted torques (N, nv)."""
-        drives = np.array([is_friction(name) for name in self.base.names])
-        return self.with_parameters(self.whole, np.where(drives, self.theta, 0.0))
+        """Torques of friction in the prediction (N, nv)."""
+        return self.torques_of(is_friction)
+
+    def torques_of(self, some: Callable[[str], bool]) -> np.ndarray:
+        """Torques in the prediction (N, nv) of those base parameters whose names are selected."""
+        return self.regressor.torques(self.whole, np.where([some(name) for name in self.base.names], self.theta, 0.0))
 
     @property
     def inertia_power(self) -> float:
-        """Mean of `qdd . M qdd` along the log, which no arm has negative."""
+        """Mean of `qdd . M qdd` along the log, which is positive for every arm."""
         rest = np.zeros_like(self.motion.q)
         moved, still = (self.predicted(self.motion._replace(qd=rest, qdd=a)) for a in (self.motion.qdd, rest))
         return float(np.mean(np.sum(self.motion.qdd * (moved - still), axis=1)))
 
     def only(self, j: int) -> np.ndarray:
-        """Which of the joints (nv,) is joint j."""
+        """Mask (nv,) that is True for joint j only."""
         return np.arange(self.nv) == j
 
     def told(self, kind: str, text: str, left: Left, *joints: int) -> Alternative:
-        """Alternative with the errors it leaves in place of the model's. What is said of some joints must be true of them
-        together, and make none worse: in another place a channel may only have met more parameters."""
+        """Make an alternative from its residuals. If it concerns some joints, it must explain these together and make none of them
+        worse: a channel taken for another joint's may just have met more parameters there."""
         noise, some = left.noise, list(joints)
         change = 2 * np.log(noise / self.noise)
         mean = (change[some] if kind == "coupled" else change).mean()  # a coupling changes no other row
@@ -250,38 +249,39 @@ class Trial:
         return Alternative(kind, text, share, left.unpredicted, tuple(self.names[j] for j in joints), own if joints else 0.0)
 
     def with_columns(self, Z: np.ndarray) -> tuple[np.ndarray, Left]:
-        """Size (d,) of errors whose effect on the torques is Z (N, nv, d), and what they leave."""
+        """Fit the sizes (d,) of errors whose effect on the torques is Z (N, nv, d): the sizes, and the residuals."""
         return self.with_filtered(self.filtered(Z))
 
     def with_filtered(self, Z: np.ndarray) -> tuple[np.ndarray, Left]:
-        """Size (d,) of errors whose effect on the filtered torques is Z (M, nv, d), and what they leave."""
+        """Fit the sizes (d,) of errors whose effect on the filtered torques is Z (M, nv, d): the sizes, and the residuals."""
         theta, left = fitted(self.known.with_columns(Z * self.moving[..., None]), len(self.given))
         return theta[-Z.shape[-1] :], left
 
     def with_torques(self, tau: np.ndarray) -> Left:
-        """Errors of the model fitted to the same motion with other torques (N, nv)."""
+        """Residuals of the model fitted to the same motion with other torques (N, nv)."""
         y = self.measured + self.filtered(tau - self.motion.tau) * self.moving
         return fitted(self.known.with_torques(y), len(self.given))[1]
 
     def sought(self, changed: Callable[[float], Samples], step: float, rounds: int, size: float = 0.0) -> tuple[float, Left]:
-        """Size of an error of the motion, `changed(size)` without it, and what it leaves: Gauss and Newton, with the parameters."""
+        """Fit the size of an error of the motion, which `changed(size)` removes, and the parameters by Gauss-Newton steps: the
+        size, and the residuals."""
         theta, left = (self.theta, self.left) if size == 0 else (None, self.left)
         for _ in range(rounds):
             rows = self.whole if size == 0 else self.rows(changed(size))
             equations = self.known if size == 0 else self.equations(self.counted(self.filtered(rows)))
             theta = fitted(equations.G, equations.samples)[0] if theta is None else theta
-            ahead = self.with_parameters(self.rows(changed(size + step)), theta)
-            slope = (ahead - self.with_parameters(rows, theta)) / step
+            ahead = self.regressor.torques(self.rows(changed(size + step)), theta)
+            slope = (ahead - self.regressor.torques(rows, theta)) / step
             found, left = fitted(equations.with_columns((self.filtered(slope) * self.moving)[..., None]), equations.samples)
             theta, size = found[:-1], size + float(found[-1])
         return size, left
 
     def instead(self, motion: Samples, more: np.ndarray | None = None) -> Left:
-        """Errors of the model fitted to another motion, or with other columns of the links."""
+        """Residuals of the model fitted to another motion; `more` (N, nv, links) is added to the links' columns."""
         equations = self.equations(self.counted(self.filtered(self.rows(motion, more))))
         return fitted(equations.G, equations.samples)[1]
 
 
 def later_half(count: int) -> np.ndarray:
-    """Which of so many rows come in the second half."""
+    """Mask (count,) that is True in the second half."""
     return np.arange(count) * 2 >= count

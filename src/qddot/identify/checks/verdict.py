@@ -1,4 +1,4 @@
-"""Verdict on a fit: a list of concerns, and whether one of them is serious."""
+"""The verdict on a fit: a list of concerns, of which the serious ones say that it is not identified."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ KINDS = {
 
 @dataclass(frozen=True)
 class Concern:
-    """One thing that speaks against the parameters; a serious one says that they are not identified.
+    """A reason to doubt the parameters; after a serious one they count as not identified.
 
     Attributes:
-        code: which check found it: a key of `KINDS`, a code of a log's findings or of an alternative.
-        text: what was found, with names and numbers.
-        joints: where, if it is some joints' only.
+        code: identifies the check: a key of `KINDS`, a code of a log's findings or the kind of an alternative.
+        text: the finding, with names and numbers.
+        joints: the joints concerned; none if it concerns all.
 
     >>> print(qddot.identify.Concern("at a limit", "joint1 was at its limit"))
     clipped torques: joint1 was at its limit
@@ -49,7 +49,7 @@ class Concern:
 
     @property
     def kind(self) -> str:
-        """Kind of fault that it is, as printed."""
+        """Kind of fault, as printed."""
         return KINDS.get(self.code, self.code)
 
     def __str__(self) -> str:
@@ -72,7 +72,7 @@ class Verdict:
 
     @property
     def identified(self) -> bool:
-        """True if nothing serious speaks against it."""
+        """True if no concern is serious."""
         return not any(concern.serious for concern in self.concerns)
 
     def __bool__(self) -> bool:
@@ -83,15 +83,15 @@ class Verdict:
         return "\n".join([head, *(f"- {concern}" for concern in self.concerns)])
 
     def has(self, code: str) -> bool:
-        """Whether there is a concern with this code, or of this kind."""
+        """True if there is a concern with this code, or of this kind."""
         return any(code in (concern.code, concern.kind) for concern in self.concerns)
 
 
 def percent(share: float, digits: int = 0) -> str:
-    """Print a part of the torques; figures beyond all of them say nothing."""
+    """Format a fraction of the torques; more than all of them is not a meaningful figure."""
     return f"{share:.{digits}%}" if share <= 1 else "more than 100%"
 
 
 def listed(names: Sequence[str]) -> str:
-    """`a`, `a and b`, `a, b and c`."""
+    """Join names to `a`, `a and b`, or `a, b and c`."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

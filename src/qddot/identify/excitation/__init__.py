@@ -1,1 +1,1 @@
-"""Motions that show the parameters best."""
+"""Exciting motions, which determine the dynamic parameters as well as the robot's limits allow."""

@@ -1,4 +1,4 @@
-"""A robot's links as capsules: about what its description draws, or between the origins of its frames with a given radius."""
+"""A robot's links as capsules: around the shapes that its description draws, or between its frames with a given radius."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
     from qddot.robot import Robot
 
 AROUND = np.stack([np.cos(np.arange(16) * np.pi / 8), np.sin(np.arange(16) * np.pi / 8)], axis=1) / np.cos(np.pi / 16)
-"""Corners of a regular polygon about the unit circle."""
+"""Corners of a regular polygon circumscribed about the unit circle."""
 
 
 class End(NamedTuple):
-    """A point of a link: in the axes of a frame, from its origin, m."""
+    """A point that is fixed to a frame: its offset from the origin, along the frame's axes, m."""
 
     frame: str
     offset: tuple[float, float, float] = (0.0, 0.0, 0.0)
 
 
 class Capsule(NamedTuple):
-    """All that is no farther than `radius` from the segment between two points; `body` is the moving link it belongs to."""
+    """The points within `radius` of the segment between two ends; `body` is the moving link that it belongs to."""
 
     body: str
     start: End
@@ -38,8 +38,8 @@ class Capsule(NamedTuple):
 
 
 def described_capsules(robot: Robot) -> list[Capsule]:
-    """One capsule for each link that the description draws, and one for what stands still: all of what is drawn lies within. Raises
-    InputError: the description draws nothing."""
+    """One capsule for each moving link with drawn shapes, and one for the base, around all of these shapes. Raises InputError: the
+    description draws nothing."""
     model, at = robot.model, robot.neutral()
     owner = {body.index: body.name for body in model.bodies if body.is_link}
     points: dict[str, list[np.ndarray]] = {}
@@ -56,13 +56,13 @@ def described_capsules(robot: Robot) -> list[Capsule]:
 
 
 def outline(visual: Visual) -> np.ndarray:
-    """Points (k, 3) in the link's frame whose convex hull holds a shape."""
+    """Points (k, 3) in the link's frame whose convex hull contains a shape."""
     if visual.kind == "mesh":
         vertices, _ = arrays(read(visual.file))  # type: ignore[arg-type]
         found = vertices * np.array(visual.size)
     elif visual.kind == "box":
         found = np.array(list(product((-0.5, 0.5), repeat=3))) * visual.size
-    else:  # a cylinder, or with balls at its ends
+    else:  # a cylinder, a capsule or a sphere
         radius, length = (*visual.size, 0.0)[:2]
         half = length / 2 + (radius if visual.kind != "cylinder" else 0.0)
         found = np.vstack([np.column_stack([radius * AROUND, np.full(len(AROUND), z)]) for z in (-half, half)])
@@ -71,13 +71,13 @@ def outline(visual: Visual) -> np.ndarray:
 
 
 def about(body: str, points: np.ndarray) -> Capsule:
-    """The capsule about points (k, 3), along the axis in which they are spread most; none of them lies outside."""
+    """A capsule that contains points (k, 3), along the direction in which they are spread most."""
     centre = (points.min(axis=0) + points.max(axis=0)) / 2
     axis = np.linalg.svd(points - centre, full_matrices=False)[2][0]
     along = (points - centre) @ axis
     across = points - centre - np.outer(along, axis)
     radius = max(float(np.linalg.norm(across, axis=1).max()), 1e-6)
-    room = np.sqrt(np.maximum(radius**2 - np.sum(across**2, axis=1), 0.0))  # by which a ball at an end reaches further here
+    room = np.sqrt(np.maximum(radius**2 - np.sum(across**2, axis=1), 0.0))  # by which a spherical end reaches beyond its centre
     low, high = float((along + room).min()), float((along - room).max())
     low, high = (low, high) if low < high - 1e-9 else ((low + high) / 2 - 5e-10, (low + high) / 2 + 5e-10)
     start, end = (tuple(float(x) for x in centre + s * axis) for s in (low, high))
@@ -85,23 +85,17 @@ def about(body: str, points: np.ndarray) -> Capsule:
 
 
 def frame_capsules(robot: Robot, radius: float) -> tuple[list[Capsule], list[tuple[int, int]]]:
-    """Capsules from each moving link to the next one, and to the frames at the ends; and which pairs some posture parts.
+    """Capsules from each moving link to the next one and to the frames at the ends, and the pairs of them that can be apart.
 
-    Neighbours cannot be parted, nor links with less than two radii of arm between them.
+    Neighbours always touch, and so may links with less than two radii of arm between them.
     """
     mechanism = robot.model.mechanism
     frames = [robot.model.root, *robot.body_names]
     place = {name: k for k, name in enumerate(frames)}
     of_body = {body.index: place[body.name] for body in robot.model.bodies if body.is_link}
-    parent: dict[int, int] = {}
-    for body in robot.model.bodies:
-        above = body.parent
-        while above >= 0 and above not in of_body:
-            above = robot.model.bodies[above].parent
-        if body.is_link:
-            parent[place[body.name]] = of_body.get(above, 0)
+    parent = {place[link]: place[carrier] for link, carrier in parents(robot)}
     last = [k for k, end in of_body.items() if end not in parent.values()]
-    for index in last:  # on to the farthest of what is fixed there
+    for index in last:  # a capsule on to the farthest frame that is fixed to it
         fixed = {name: pose.p for name, (of, pose) in mechanism.frames.items() if of == index and name not in place}
         if fixed:
             here = robot.model.bodies[index].link.p
@@ -120,7 +114,7 @@ def frame_capsules(robot: Robot, radius: float) -> tuple[list[Capsule], list[tup
 
 
 def between(one: tuple[int, int], other: tuple[int, int], parent: dict[int, int], length: dict[int, float]) -> float:
-    """Length of arm between the nearer ends of two segments of the tree, m; links that begin or end at one point touch."""
+    """Length of arm between the nearer ends of two segments of the tree, m; 0 for those that share an end."""
 
     def to_root(frame: int) -> dict[int, float]:
         found, total = {frame: 0.0}, 0.0
@@ -135,7 +129,7 @@ def between(one: tuple[int, int], other: tuple[int, int], parent: dict[int, int]
 
 
 def parents(robot: Robot) -> Iterator[tuple[str, str]]:
-    """(link, the moving link that carries it, or the root)."""
+    """Yield each moving link and the moving link that carries it, or the root."""
     owner = {body.index: body.name for body in robot.model.bodies if body.is_link}
     for body in robot.model.bodies:
         above = body.parent

@@ -1,4 +1,4 @@
-"""How near a robot comes to itself, to the floor and to boxes about it; over numbers, and over CasADi for the search."""
+"""Distances of a robot to itself, to the floor and to boxes around it: as numbers, and as CasADi expressions for the search."""
 
 from __future__ import annotations
 
@@ -24,28 +24,29 @@ Box = tuple[ArrayLike, ArrayLike]
 
 @dataclass(frozen=True, eq=False)
 class Clearance:
-    """Things that must stay apart."""
+    """Pairs of links, floor and boxes that must stay apart."""
 
     capsules: tuple[Capsule, ...]  # the robot's links
-    pairs: tuple[tuple[int, int], ...]  # pairs of places in `capsules`
+    pairs: tuple[tuple[int, int], ...]  # pairs of indices into `capsules`
     floor: float | None = None  # height of the floor, m; None: there is none
-    standing: tuple[int, ...] = ()  # capsules that must stay above it
+    standing: tuple[int, ...] = ()  # indices of capsules that must stay above the floor
     boxes: np.ndarray | None = None  # centres and half edges (boxes, 2, 3), m
-    # (capsule, box, part of the capsule's way) that must stay apart: points a radius apart stand for the capsule
+    # (capsule, box, fraction of the capsule's length): a capsule is represented by points on its axis, at most a radius apart
     beside: tuple[tuple[int, int, float], ...] = ()
 
     @staticmethod
     def of(robot: Robot, radius: float | str, floor: float | None = None, boxes: Sequence[Box] = ()) -> Clearance:
-        """The capsules of a robot, and what of them any posture parts: what always touches is how the robot is built.
+        """Make the capsules of a robot, and select the distances to keep: those that are positive in some random posture. Parts
+        that touch in every posture are built so.
 
         Args:
-            radius: of capsules between the origins of frames, m; or `"described"`: capsules about what the description draws.
-            floor: its height, m.
-            boxes: (centre, edges) of each, m, along the world's axes.
+            radius: radius of capsules between the origins of frames, m; or `"described"`: capsules around the drawn shapes.
+            floor: height of the floor, m.
+            boxes: (centre, edges) of each box, m, along the world's axes.
 
         Raises:
-            InputError: a description without shapes, boxes that are none, or a link that moves and is below the floor or in a box
-                in every posture.
+            InputError: a description without shapes, malformed boxes, or a link that moves and is below the floor or in a box in
+                every posture.
         """
         if isinstance(radius, str):
             found = described_capsules(robot)
@@ -76,7 +77,7 @@ class Clearance:
 
     @property
     def count(self) -> int:
-        """Distances that are looked at."""
+        """Number of distances."""
         return len(self.pairs) + len(self.standing) + len(self.beside)
 
     def clearance(self, robot: Robot, q: np.ndarray) -> np.ndarray:
@@ -89,7 +90,7 @@ class Clearance:
         return np.where(squared, np.sqrt(np.maximum(values, 0.0)), values) - self._reach()
 
     def expressions(self, robot: Robot, q: Any, ca: Any) -> list[Any]:
-        """Clearances as CasADi expressions of q, each to be at least `least`."""
+        """The measures of clearance as CasADi expressions of q, each of which must be at least that of `least`."""
         poses = {point.frame: robot.casadi("transform", frame=point.frame)(q) for c in self.capsules for point in (c.start, c.end)}
         place = lambda point: poses[point.frame][:3, :3] @ ca.DM(point.offset) + poses[point.frame][:3, 3]  # noqa: E731
         return self._measures([(place(c.start), place(c.end)) for c in self.capsules], Casadi(ca))
@@ -103,7 +104,7 @@ class Clearance:
         return found
 
     def _reach(self) -> np.ndarray:
-        """Distances (count,) of axes at which surfaces touch; beside a box also half the way between the points looked at."""
+        """Distances (count,) of axes at which surfaces touch; for boxes with half the distance between a capsule's points."""
         radii = np.array([capsule.radius for capsule in self.capsules])
         pairs = [radii[i] + radii[j] for i, j in self.pairs]
         return np.array([*pairs, *radii[list(self.standing)], *(1.5 * radii[k] for k, _, _ in self.beside)], float)
@@ -119,7 +120,7 @@ class Clearance:
 
 
 def refuse_buried(whole: Clearance, parted: np.ndarray, moves: np.ndarray) -> None:
-    """Refuse surroundings that a moving part of the robot never leaves; one that does not move is mounted there."""
+    """Refuse a floor or box that a moving part of the robot never leaves; a part that does not move is mounted there."""
     around = [(k, "below the floor") for k in whole.standing] + [(k, f"in box {b + 1}") for k, b, _ in whole.beside]
     for (k, where), apart, some in zip(around, parted[len(whole.pairs) :], moves[len(whole.pairs) :]):
         if some and not apart:
@@ -130,7 +131,7 @@ def refuse_buried(whole: Clearance, parted: np.ndarray, moves: np.ndarray) -> No
 
 
 def along(capsule: Capsule) -> np.ndarray:
-    """Parts of the way from end to end, no more than a radius apart."""
+    """Points on a capsule's axis, at most a radius apart, as fractions of its length."""
     return np.linspace(0, 1, max(2, 1 + int(np.ceil(capsule.length / capsule.radius))))
 
 
@@ -155,14 +156,14 @@ class Casadi:
 
 
 def squared_distance(p: Any, p_end: Any, r: Any, r_end: Any, over: Any) -> Any:
-    """Squared distance of two segments: the nearest points `p + s u` and `r + t v`, first on the lines, then within the ends
-    (Ericson 2005, 5.1.9).
+    """Squared distance of two segments, between the nearest points `p + s u` and `r + t v`, found on the lines and then limited to
+    the segments (Ericson 2005, 5.1.9).
 
-    The derivatives of s and t do not matter at the minimum, so that the result is smooth wherever one pair of points is nearest.
+    At the minimum the derivatives with respect to s and t vanish, so the result is smooth wherever one pair of points is nearest.
     """
     u, v, w = p_end - p, r_end - r, p - r
     uu, uv, vv, uw, vw = over.dot(u, u), over.dot(u, v), over.dot(v, v), over.dot(u, w), over.dot(v, w)
-    s = over.clip((uv * vw - uw * vv) / (uu * vv - uv * uv + 1e-9 * uu * vv))  # parallel lines: any point is as near
+    s = over.clip((uv * vw - uw * vv) / (uu * vv - uv * uv + 1e-9 * uu * vv))  # on parallel lines any point will do
     t = over.clip((s * uv + vw) / vv)
     s = over.clip((t * uv - uw) / uu)
     d = w + over.times(u, s) - over.times(v, t)

@@ -1,4 +1,4 @@
-"""Motions from which a search begins: random series within the limits, and the one nearest to a recording."""
+"""Motions to start a search from: random series within the limits, and the one nearest to a recording."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def random_motion(shape: Fourier, bounds: Bounds, rng: np.random.Generator, rest
 
 
 def recorded_motion(shape: Fourier, bounds: Bounds, log: Log, rest: np.ndarray | None) -> np.ndarray:
-    """The series (nv, unknowns) nearest to a period of a recording, the one that moves most; within the limits, blends excepted.
-    Raises InputError: no segment of it is as long as a period."""
+    """The series (nv, unknowns) nearest to that period of a recording which has the most motion, reduced to the limits except for
+    its blends. Raises InputError: no segment of the recording is as long as a period."""
     windows = [
         (float(np.sum(np.var(log.q[part], axis=0))), part)
         for segment in log.segments

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.polynomial import Polynomial
 
-QUINTIC = (  # of s in [0, 1], rest at s = 0: weights of the position there, and of position, velocity and acceleration at s = 1
+QUINTIC = (  # over s in [0, 1], at rest at s = 0: weights of the position there, and of position, rate and acceleration at s = 1
     Polynomial([1, 0, 0, -10, 15, -6]),
     Polynomial([0, 0, 0, 10, -15, 6]),
     Polynomial([0, 0, 0, -4, 7, -3]),
@@ -25,10 +25,10 @@ QUINTIC = (  # of s in [0, 1], rest at s = 0: weights of the position there, and
 class Fourier:
     """The shape of a motion; a motion itself is an array (nv, unknowns)."""
 
-    period: float  # of the series, s
-    harmonics: int  # H, how many
+    period: float  # period of the series, s
+    harmonics: int  # number H of harmonics
     ramp: float  # duration of each blend, s
-    periods: int = 1  # how often the series is repeated
+    periods: int = 1  # number of periods of the series
 
     @property
     def duration(self) -> float:
@@ -41,7 +41,8 @@ class Fourier:
         return 2 * self.harmonics + 3
 
     def basis(self, t: np.ndarray, derivative: int = 0) -> np.ndarray:
-        """(len(t), unknowns): each joint's position at times t (in s, from the start of the blend in), or its first or second rate.
+        """Matrix (len(t), unknowns) whose product with x_j is joint j's position at times t, in s from the start of the blend in,
+        or its first or second derivative.
 
         Before the start and after the end the robot rests.
         """
@@ -60,7 +61,7 @@ class Fourier:
         return found
 
     def series(self, t: np.ndarray, derivative: int = 0) -> np.ndarray:
-        """(len(t), unknowns): the same of the series alone, with t from its beginning."""
+        """Return `basis` of the series alone, with t from the beginning of the series."""
         k = np.arange(1, self.harmonics + 1)
         w = 2 * np.pi * k / self.period
         angle = np.multiply.outer(t, w) + derivative * np.pi / 2  # a derivative is a quarter turn

@@ -1,4 +1,4 @@
-"""A motion that shows a robot's dynamic parameters best: what `robot.excitation` returns."""
+"""Planning of the motion that determines a robot's dynamic parameters best (`robot.excitation`)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 class Margins(NamedTuple):
-    """The least distance to each kind of limit over the whole motion; inf where there is none. None is negative."""
+    """The smallest distance to each kind of limit over the whole motion; inf where there is no limit. None is negative."""
 
     position: float
     velocity: float
@@ -51,12 +51,12 @@ class Excitation:
     """A motion from rest to rest within the limits, with `q(t)`, `qd(t)`, `qdd(t)`.
 
     Attributes:
-        robot: it is for.
+        robot: the robot that it was planned for.
         shape: period, harmonics and blends.
-        coefficients: of the series and the blends (nv, unknowns), see `Fourier`.
-        information: of the base parameters, friction included (b, b): the mean of `Y_B^T W Y_B` over a period.
-        margins: to the limits, on a grid of 1 ms.
-        random_log_det: the best of the random series the search began with.
+        coefficients: coefficients of the series and the blends (nv, unknowns), see `Fourier`.
+        information: information matrix of the base parameters, friction included (b, b): mean of `Y_B^T W Y_B` over a period.
+        margins: distances to the limits, on a grid of 1 ms.
+        random_log_det: log-determinant of the best random series, with which the search began.
 
     >>> limits = qddot.Limits(-1.5, 1.5, velocity=2.0)
     >>> arm = qddot.Builder("arm").body("rod", axis="y", mass=1, com=(0.3, 0, 0), limits=limits).robot()
@@ -84,12 +84,12 @@ class Excitation:
 
     @property
     def rank(self) -> int:
-        """b, how many base parameters the motion is for."""
+        """Number of base parameters that the motion is planned for."""
         return len(self.information)
 
     @property
     def log_det(self) -> float:
-        """Log-determinant of the information: 2 log 2 more for each parameter whose standard deviation is halved."""
+        """Log-determinant of the information, which grows by 2 log 2 for each parameter whose standard deviation is halved."""
         return log_det(self.information)
 
     @property
@@ -123,7 +123,7 @@ class Excitation:
         return t, self.q(t), self.qd(t), self.qdd(t)
 
     def to_csv(self, path: str | Path, rate: float = 1000.0) -> None:
-        """Write t, q, qd, qdd, a column a joint (`q_<joint>`), SI units; the numbers read back exactly."""
+        """Write t, q, qd, qdd to a CSV file, a column a joint (`q_<joint>`), in SI units and with all digits."""
         names = self.robot.joint_names
         t, *rows = self.sample(rate)
         with open(file_path("path", path), "w", encoding="utf-8", newline="") as file:
@@ -135,7 +135,7 @@ class Excitation:
         """Draw positions, speeds, accelerations and torques over time (needs the extra `plot`); returns the four axes.
 
         Args:
-            ax: where: four axes; a new figure if None.
+            ax: four axes to draw in; None: a new figure.
         """
         t, q, qd, qdd = self.sample(200.0)
         mechanism = self.robot.model.mechanism
@@ -220,15 +220,8 @@ def excitation(
     bounds = Bounds.of(limits or robot.limits, each("acceleration", acceleration, n))
     check_room(robot, bounds)
     smooth = SMOOTH_SPEED * np.where(np.isfinite(bounds.velocity), bounds.velocity, 1.0)
-    experiment = Experiment(
-        robot,
-        Fourier(period, harmonics, ramp),
-        deviations,
-        tuple(friction),
-        smooth,
-        16 * harmonics,
-        None if radius is None else Clearance.of(robot, radius, floor, boxes),
-    )
+    apart, shape = None if radius is None else Clearance.of(robot, radius, floor, boxes), Fourier(period, harmonics, ramp)
+    experiment = Experiment(robot, shape, deviations, tuple(friction), smooth, 16 * harmonics, apart)
     if after is not None:
         experiment = replace(experiment, known=known_before(experiment, after))
     rest = None if home is None else each("home", home, n)
@@ -264,14 +257,13 @@ def excitation(
             "where none may be negative (give a longer period or ramp, fewer harmonics, more iterations, or more room)"
         )
     _, X, kept = max(found, key=lambda one: one[0])
-    shape = Fourier(period, harmonics, ramp, periods)
-    return Excitation(robot, shape, X, experiment.information(X, 1000), kept, random_log_det)
+    return Excitation(robot, replace(shape, periods=periods), X, experiment.information(X, 1000), kept, random_log_det)
 
 
 def searched(
     solver: Any, experiment: Experiment, bounds: Bounds, tighter: float, X: np.ndarray, rest: np.ndarray | None
 ) -> np.ndarray:
-    """The motion (nv, unknowns) to which IPOPT comes from X."""
+    """The motion (nv, unknowns) that IPOPT finds from the start X."""
     lower, upper = np.full(X.shape, -np.inf), np.full(X.shape, np.inf)
     if rest is not None:
         lower[:, -2:] = upper[:, -2:] = rest[:, None]
@@ -280,7 +272,7 @@ def searched(
 
 
 def margins(experiment: Experiment, bounds: Bounds, X: np.ndarray) -> Margins:
-    """How far a motion stays inside its limits, on a fine grid of all of it."""
+    """Distances of a motion to its limits, on a fine grid over the whole of it."""
     t = np.linspace(0, experiment.shape.duration, int(experiment.shape.duration / FINE_STEP) + 2)
     q, qd, qdd = np.split(experiment.states(X, t), 3, axis=1)
     tau = experiment.robot.inverse_dynamics(q, qd, qdd)
@@ -294,15 +286,15 @@ def margins(experiment: Experiment, bounds: Bounds, X: np.ndarray) -> Margins:
 
 
 def too_near(experiment: Experiment, X: np.ndarray) -> float:
-    """A penalty of the overlap, m, of a motion, so that searches begin where there is room."""
+    """Penalty for the largest overlap, m, in a motion, so that searches start from motions that are nearly free of collisions."""
     if experiment.apart is None or not experiment.apart.count:
         return 0.0
-    q = np.split(experiment.states(X, experiment.grid), 3, axis=1)[0]
+    q = experiment.shape.basis(experiment.grid) @ X.T
     return OVERLAP_PENALTY * float(np.maximum(-experiment.apart.clearance(experiment.robot, q).min(axis=0), 0.0).max())
 
 
 def known_before(experiment: Experiment, after: Fit | Sequence[Excitation]) -> np.ndarray:
-    """Information (b, b) of a log or of motions planned before, a mean over the period of the motion that is planned now."""
+    """Information (b, b) of a fitted log or of motions planned before, scaled to the period of the motion that is planned now."""
     planned = isinstance(after, Sequence)
     if not (all(isinstance(run, Excitation) for run in after) if planned else hasattr(after, "signals")):
         raise InputError(f"after={as_written(after)}: give a fit, or a list of motions that excitation returned")
@@ -317,7 +309,7 @@ def known_before(experiment: Experiment, after: Fit | Sequence[Excitation]) -> n
 
 
 def check_surroundings(radius: float | str | None, floor: float | None, boxes: Sequence[Box]) -> None:
-    """How large the robot is must be known where something is in its way."""
+    """Check the arguments about surroundings. Raises InputError: a floor or boxes without the radius of the robot's links."""
     if isinstance(radius, str):
         word("radius", radius, ("described",))
     elif radius is not None:
@@ -339,7 +331,7 @@ def log_det(A: np.ndarray) -> float:
 
 
 def each(name: str, value: ArrayLike, n: int) -> np.ndarray:
-    """A number for each joint (n,)."""
+    """One number for each joint (n,), from one for all or an array (n,)."""
     array = finite_array(name, value, infinite=True)
     if array.shape not in ((), (n,)):
         raise InputError(f"{name} has shape {array.shape}: it is one number, or one for each of {n} joints")
@@ -347,7 +339,7 @@ def each(name: str, value: ArrayLike, n: int) -> np.ndarray:
 
 
 def check_room(robot: Robot, bounds: Bounds) -> None:
-    """Refuse limits between which nothing moves, or everything could."""
+    """Refuse limits that leave a joint no room, or without any limit of position, speed and acceleration."""
     for k, name in enumerate(robot.joint_names):
         if not bounds.lower[k] < bounds.upper[k] or min(bounds.velocity[k], bounds.acceleration[k], bounds.effort[k]) <= 0:
             raise InputError(

@@ -1,4 +1,4 @@
-"""The optimal experiment as a nonlinear program for IPOPT, with exact derivatives by CasADi.
+"""The optimal exciting motion as a nonlinear program for IPOPT, with exact derivatives by CasADi.
 
     maximise   log det A,  A = mean over one period of Y_B^T W Y_B
     subject to position, velocity, acceleration, torque and distance limits at sampled times of the whole motion
@@ -34,7 +34,7 @@ OPTIONS = {
 
 @dataclass(frozen=True)
 class Bounds:
-    """Bounds that the motion must keep: (nv,) each, inf where there is no limit."""
+    """The robot's limits, each (nv,), inf where there is none."""
 
     lower: np.ndarray
     upper: np.ndarray
@@ -47,7 +47,7 @@ class Bounds:
         return Bounds(limits.lower, limits.upper, limits.velocity, acceleration, limits.effort)
 
     def tightened(self, by: float) -> Bounds:
-        """Less room by this part of it, on both sides."""
+        """Narrow all ranges by this fraction, ranges of positions by half of it at each end."""
         room = self.upper - self.lower
         less = np.where(np.isfinite(room), by * room / 2, 0.0)
         lower, upper = self.lower + less, self.upper - less
@@ -56,16 +56,16 @@ class Bounds:
 
 @dataclass(frozen=True)
 class Experiment:
-    """A robot, the shape of its motion, and what shall be learned from it."""
+    """A robot, the shape of its motion, and the parameters to be determined."""
 
     robot: Robot
     shape: Fourier
     noise: np.ndarray  # standard deviation of each joint's torque (nv,)
-    friction: tuple[str, ...]  # which of `FRICTION` are to be identified
-    smooth: np.ndarray  # speeds (nv,) at the bend of Coulomb friction
-    samples: int  # times of one period at which the information is taken and the limits are kept
-    apart: Clearance | None  # what must not touch; None: nothing is looked at
-    # information (b, b) that is there already, from motions before; a mean over one period, as that of the motion
+    friction: tuple[str, ...]  # those of `FRICTION` that are to be identified
+    smooth: np.ndarray  # smoothing velocities (nv,) of Coulomb friction
+    samples: int  # number of times in one period at which information and limits are evaluated
+    apart: Clearance | None  # distances to be kept; None: collisions are not considered
+    # information (b, b) from motions before, scaled to one period of this motion
     known: np.ndarray | None = None
 
     @cached_property
@@ -80,7 +80,7 @@ class Experiment:
 
     @cached_property
     def regressor(self) -> Any:
-        """CasADi function z = (q, qd, qdd) -> Y^T (p, nv): the robot's inertial columns, then friction; over the noise."""
+        """CasADi function z = (q, qd, qdd) -> Y^T (p, nv), divided by the noise: the robot's inertial columns, then friction."""
         ca, robot, n = self.ca, self.robot, self.robot.nv
         kept = [k for k, name in enumerate(robot.parameter_names) if name.rpartition(".")[2] not in NAMES]
         z = ca.SX.sym("z", 3 * n)
@@ -91,12 +91,12 @@ class Experiment:
 
     @cached_property
     def base(self) -> tuple[int, ...]:
-        """Places of independent columns among those of the regressor: one for each base parameter."""
+        """Indices of independent columns of the regressor, one for each base parameter."""
         rng, n = np.random.default_rng(0), self.robot.nv
         q = np.array([self.robot.random_configuration(rng) for _ in range(20 * n)])
         Yt = self.over(self.regressor, np.hstack([q, *rng.normal(size=(2, *q.shape))]))
         size = np.linalg.norm(Yt, axis=1, keepdims=True)
-        seen = size > 1e-10 * size.max()  # a column of rounding errors is none
+        seen = size > 1e-10 * size.max()  # smaller columns are rounding errors
         _, R, order = qr(np.where(seen, Yt / np.where(seen, size, 1.0), 0.0).T, mode="economic", pivoting=True)  # type: ignore[misc]
         pivots = abs(np.diagonal(R))
         return tuple(sorted(order[: int((pivots > 1e-8 * pivots[0]).sum())].tolist()))
@@ -108,24 +108,24 @@ class Experiment:
         return self.ca.Function("YBt", [z], [self.regressor(z)[list(self.base), :]])
 
     def over(self, function: Any, z: np.ndarray) -> np.ndarray:
-        """A CasADi function of one state, over states (m, 3 nv): results side by side."""
+        """Evaluate a CasADi function of one state at states (m, 3 nv): results side by side."""
         return np.array(function.map(len(z))(z.T))
 
     def information(self, X: np.ndarray, samples: int) -> np.ndarray:
-        """A (b, b) of a motion X (nv, unknowns), the mean over this many times of a period, and what is known."""
+        """Information A (b, b) of a motion X (nv, unknowns), the mean over this many times of a period, plus `known`."""
         return self.information_of(self.states(X, self.times(samples))) + (0.0 if self.known is None else self.known)
 
     def information_of(self, z: np.ndarray) -> np.ndarray:
-        """The mean (b, b) over states z (m, 3 nv) alone."""
+        """Mean information (b, b) of states z (m, 3 nv)."""
         Yt = self.over(self.base_regressor, z)
         return Yt @ Yt.T / len(z)
 
     def times(self, samples: int) -> np.ndarray:
-        """Evenly spaced in the first period, s."""
+        """Evenly spaced times in the first period, s."""
         return self.shape.ramp + self.shape.period * np.arange(samples) / samples
 
     def states(self, X: np.ndarray, t: np.ndarray) -> np.ndarray:
-        """(q, qd, qdd) (len(t), 3 nv) of a motion."""
+        """States (q, qd, qdd) (len(t), 3 nv) of a motion X at times t."""
         return np.hstack([self.shape.basis(t, d) @ X.T for d in range(3)])
 
     # the program ------------------------------------------------------------------------------------------------------
@@ -140,7 +140,7 @@ class Experiment:
 
     @cached_property
     def grid(self) -> np.ndarray:
-        """Times of the whole motion, one period of it, at which limits are kept."""
+        """Times of the whole motion, with one period of the series, at which limits are imposed."""
         ramp = self.shape.ramp
         blend = np.linspace(0, ramp, max(4, round(self.samples * ramp / self.shape.period)) + 1)[:-1]
         return np.concatenate([blend, self.times(self.samples), self.shape.duration - blend])
@@ -162,12 +162,11 @@ class Experiment:
         x, A = ca.MX.sym("x", B.shape[1]), ca.SX.sym("A", b, b)
         half_log_det = ca.Function("half_log_det", [A], [ca.sum1(ca.log(ca.diag(ca.chol(A))))])
         Yt = self.base_regressor.map(self.samples)(ca.reshape(B @ x, 3 * self.robot.nv, -1))
-        return ca.Function(
-            "goal", [x], [-half_log_det(Yt @ Yt.T / self.samples + (0.0 if self.known is None else ca.DM(self.known)))]
-        )
+        information = Yt @ Yt.T / self.samples + (0.0 if self.known is None else ca.DM(self.known))
+        return ca.Function("goal", [x], [-half_log_det(information)])
 
     def solver(self, iterations: int) -> Any:
-        """IPOPT for the program; bounds of its constraints by `room`."""
+        """IPOPT solver of the program, whose constraints have the bounds of `room`."""
         ca, n = self.ca, self.robot.nv
         h = self.efforts_and_distances
         B = _casadi(ca, self.stacked_basis(self.grid))
@@ -182,7 +181,7 @@ class Experiment:
         return ca.nlpsol("excitation", "ipopt", {"x": x, "f": self.goal(x), "g": g}, options)
 
     def room(self, bounds: Bounds, tighter: float) -> tuple[np.ndarray, np.ndarray]:
-        """Bounds (lower, upper) of the program's constraints, tighter than the limits by this part of them."""
+        """Bounds (lower, upper) of the program's constraints, tighter than the limits by this fraction."""
         bounds = bounds.tightened(tighter)
         lower = np.concatenate([bounds.lower, -bounds.velocity, -bounds.acceleration])
         upper = np.concatenate([bounds.upper, bounds.velocity, bounds.acceleration])

@@ -1,10 +1,10 @@
-"""Worth of a log, before the arm is driven again: which seconds say something, which motion would say what is missing.
+"""Worth of a log: which seconds of it determine the parameters, and which further motion would determine the others.
 
     A = sum over blocks of A_k,     A_k = X_k^T X_k        information on the base parameters, rows weighted by their noise
 
-A block is worth `log det A - log det (A - A_k)`, what the parameters would lose without it. A motion not yet driven has an
-information too, before anything is measured: a parameter's standard deviation would shrink from `sqrt((A^-1)_ii)` to that of
-`A + A_new`.
+A block is worth `log det A - log det (A - A_k)`, the information that would be lost without it. The information of a planned motion
+is known before it is measured: with it, a parameter's standard deviation would shrink from `sqrt((A^-1)_ii)` to that of `A +
+A_new`.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import numpy as np
 from qddot.identify.regression.base import random_motions
 from qddot.identify.regression.estimators import stacked
 from qddot.identify.regression.residuals import rms
+from qddot.identify.scaling import nonzero
 from qddot.thresholds import (
     ABSURD_TORQUE,
     IDLE_SHARE,
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
 
 class Stretch(NamedTuple):
-    """A block of time: from when to when, s, and its part of the information, 1 / blocks if all say as much."""
+    """A block of time: start and stop, s, and its share of the information; 1 / blocks if all have as much."""
 
     start: float
     stop: float
@@ -45,9 +46,10 @@ class Stretch(NamedTuple):
 
 
 class Proposal(NamedTuple):
-    """A motion that is missing: of which joint, how fast, rad/s or m/s, how long, s, and for whom.
+    """A proposed motion of one joint: its speed, rad/s or m/s, its duration, s, and the parameters that it would determine.
 
-    `helps`: parameter -> half its 95 % interval now and afterwards, SI units; `values`: parameter -> size of its present value.
+    `helps`: parameter -> half its 95 % interval now and afterwards, SI units; `values`: parameter -> magnitude of its present
+    value.
     """
 
     joint: str
@@ -63,20 +65,21 @@ class Proposal(NamedTuple):
 
 
 def narrowed(before: float, after: float, value: float) -> str:
-    """Half an interval before and after, in parts of a value unless that is small beside them."""
+    """Format half an interval before and after, relative to the value unless that is much smaller."""
     return f"± {before / value:.0%} to {after / value:.0%}" if before < 10 * value else f"± {before:.2g} to {after:.2g}"
 
 
 @dataclass(frozen=True)
 class Worth:
-    """Worth of a log: things it says, and things it does not.
+    """Worth of a log: its informative blocks, the parameters that it leaves unknown, and motions that would help.
 
     Attributes:
-        stretches: blocks of time, each with its part of the information.
-        unknown: base parameters whose 95 % interval reaches further than half their value, and which matter: of the torques that
-            motions such as those of the log have anywhere in the workspace, that is more than a hundredth of a joint's.
-        proposals: motions that would show them, the best first.
-        beyond: unknown parameters that none of these motions shows: their own noise, or a value near zero, is the reason.
+        stretches: blocks of time, each with its share of the information.
+        unknown: base parameters whose 95 % interval reaches further than half their value, and which matter: the interval makes
+        more
+            than a hundredth of a joint's torque in motions like the log's, anywhere in the workspace.
+        proposals: motions that would determine them, the best first.
+        beyond: unknown parameters that none of these motions determines, since they are too small beside the noise.
     """
 
     stretches: tuple[Stretch, ...]
@@ -86,7 +89,7 @@ class Worth:
 
     @property
     def idle(self) -> tuple[Stretch, ...]:
-        """Stretches that could be left out: they say less than a fifth of what they should."""
+        """Stretches that could be left out: they have less than a fifth of their even share of the information."""
         return tuple(s for s in self.stretches if s.share < IDLE_SHARE / len(self.stretches))
 
     def __str__(self) -> str:
@@ -107,7 +110,7 @@ def worth(fit: Fit) -> Worth:
     A = np.array([information(fit, [k])[0] for k in range(len(fit.factors.R))])
     motions = list(candidates(fit))
     size = np.sqrt(np.diagonal(A.sum(axis=0) + sum(new for _, _, new in motions)))
-    scale = np.outer(*[np.where(size > 0, size, 1.0)] * 2)
+    scale = np.outer(*[nonzero(size)] * 2)
     A = A / scale
     total = A.sum(axis=0) + information(fit, [0])[1] / scale + NO_INFORMATION * np.eye(len(size))
     widths = half_widths(fit, total, size)
@@ -131,34 +134,33 @@ def worth(fit: Fit) -> Worth:
 
 
 def half_widths(fit: Fit, information: np.ndarray, size: np.ndarray) -> np.ndarray:
-    """Half the 95 % interval of each base parameter (r,) with this scaled information; residuals are as coloured as the log's."""
+    """Half the 95 % interval of each base parameter (r,) with this scaled information, for residuals as coloured as the log's."""
     estimate = fit.estimate
     ratios = estimate.std / np.maximum(estimate.std_classical, 1e-300)
     colour = float(np.median(ratios)) if np.isfinite(ratios).all() else 1.0  # a single block has no spread
-    return estimate.reach * colour * np.sqrt(np.diagonal(np.linalg.inv(information))) / np.where(size > 0, size, 1.0)
+    return estimate.reach * colour * np.sqrt(np.diagonal(np.linalg.inv(information))) / nonzero(size)
 
 
 def felt(fit: Fit) -> np.ndarray:
-    """Effect of a unit of each base parameter (r,) on the torque of the joint that feels it most, relative to its size, 1/unit."""
+    """Effect of a unit of each base parameter (r,) on the most affected joint's torque, relative to that torque, 1/unit."""
     parameter_set, log = fit.parameter_set, fit.signals
     q, qd, qdd = random_motions(parameter_set, POSTURES)
-    usual = [
-        np.maximum(rms(x), PROPOSED_LEAST * rms(x).max()) for x in (log.qd, log.qdd)
-    ]  # a joint that rested will not go on doing so
+    # joints that rested in the log are assumed to move in later motions
+    usual = [np.maximum(rms(x), PROPOSED_LEAST * rms(x).max()) for x in (log.qd, log.qdd)]
     Y = parameter_set.matrix(q, qd / rms(qd) * usual[0], qdd / rms(qdd) * usual[1])[..., list(fit.base.independent)]
     size = fit.training.size[:, None]
     return np.max(rms(Y) / np.where(size > 0, size, np.inf), axis=0)
 
 
 def information(fit: Fit, blocks: list[int]) -> tuple[np.ndarray, np.ndarray]:
-    """A (r, r) of some blocks of a log, and that of what was known beforehand."""
+    """Information (r, r) of some blocks of a log, and that of the priors."""
     X, _ = stacked(fit.base, fit.factors.columns, fit.factors.merged(blocks), fit.estimate.sigma)
     data, known = np.split(X, [len(X) - len(fit.parameter_set.priors)])
     return data.T @ data, known.T @ known
 
 
 def stretches(fit: Fit, A: np.ndarray, total: np.ndarray) -> tuple[Stretch, ...]:
-    """The blocks in seconds of motion, one segment after the other, with their parts of the information."""
+    """The blocks with their shares of the information; times count through all segments, without pauses."""
     ends = np.cumsum(fit.factors.counts) * fit.signals.factor / fit.signals.rate
     inverse = np.linalg.inv(total)
     _, kept = np.linalg.slogdet(np.eye(len(total)) - inverse @ A * (1 - 1e-9))
@@ -168,15 +170,15 @@ def stretches(fit: Fit, A: np.ndarray, total: np.ndarray) -> tuple[Stretch, ...]
 
 
 def candidates(fit: Fit) -> Iterator[tuple[str, float, np.ndarray]]:
-    """(joint, speed, A (r, r)) of motions of one joint to and fro, slow and fast, the others held in some postures."""
+    """Yield (joint, speed, information (r, r)) of motions of one joint to and fro, slow and fast, with the others held in some
+    postures."""
     parameter_set, signals = fit.parameter_set, fit.signals
     robot, limits = parameter_set.robot, parameter_set.robot.limits
     rate = signals.rate / signals.factor
     t = np.arange(int(PROPOSED_SECONDS * rate) + 1) / rate
     draw = np.random.default_rng(0)
-    held = np.stack([robot.random_configuration(draw) for _ in range(PROPOSED_POSTURES)])[
-        (len(t) - np.arange(len(t)) - 1) * PROPOSED_POSTURES // len(t)
-    ]
+    postures = np.stack([robot.random_configuration(draw) for _ in range(PROPOSED_POSTURES)])
+    held = postures[(len(t) - np.arange(len(t)) - 1) * PROPOSED_POSTURES // len(t)]
     low, high = (np.where(np.isfinite(x), x, s * np.pi) for x, s in ((limits.lower, -1), (limits.upper, 1)))
     fastest = np.where(np.isfinite(limits.velocity), limits.velocity, np.maximum(np.abs(signals.qd).max(axis=0), 1.0))
     for j, joint in enumerate(robot.joint_names):
@@ -188,5 +190,5 @@ def candidates(fit: Fit) -> Iterator[tuple[str, float, np.ndarray]]:
             q[:, j] = (low[j] + high[j]) / 2 + reach * np.sin(w * t)
             qd[:, j], qdd[:, j] = speed * np.cos(w * t), -speed * w * np.sin(w * t)
             Y = parameter_set.matrix(q, qd, qdd)[..., list(fit.base.independent)] / fit.estimate.sigma[:, None]
-            Y[np.abs(qd) < parameter_set.rest_speeds] = 0.0  # friction may hold what rests
+            Y[np.abs(qd) < parameter_set.rest_speeds] = 0.0  # torques at rest are undetermined, see `rest_speeds`
             yield joint, speed, np.einsum("njr,njs->rs", Y, Y)

@@ -1,4 +1,4 @@
-"""Base parameters of an arm while it moves."""
+"""Online identification of an arm's base parameters."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ if TYPE_CHECKING:
 
 
 class OnlineIdentification(Recursive):
-    """Base parameters, sample by sample, from those of a fit on.
+    """Estimates base parameters sample by sample, starting from those of a fit.
 
         online = OnlineIdentification(fit, rate=1000, memory=30)
         online.update(q, tau)                     # every millisecond
-        online.parameters["joint2.viscous"]       # when it is wanted
+        online.parameters["joint2.viscous"]       # at any time
 
     Args:
-        fit: made of the arm before; its parameters are the prior, and its noise weighs the joints.
+        fit: an earlier fit of the arm, whose parameters are the prior and whose noise weights the joints.
         rate: samples a second.
         memory: s of motion after which a sample counts for 1/e; inf: nothing is forgotten.
-        spread: of a parameter's value, and ten of its standard deviations: how far it may go from the fit.
-        cutoff: of the low-pass, Hz; the fit's if None.
+        spread: the prior's standard deviation is this fraction of a parameter's value plus ten of the fit's standard deviations.
+        cutoff: cut-off frequency of the low-pass, Hz; None: that of the fit.
 
     Attributes:
-        compiled: whether machine code computes the columns; else a sample takes some hundred microseconds (harmonics, coupled
-            joints, friction by load).
+        compiled: True if machine code computes the columns; else (harmonics, coupled joints, friction by load) a sample takes some
+            hundred microseconds.
 
     >>> arm = qddot.Builder("arm", gravity=(0, -9.81, 0)).body("rod", mass=1, com=(0.3, 0, 0), tensor=(0, 0.03, 0.03)).robot()
     >>> motion = arm.simulate([-1.5], t=np.arange(0, 10, 0.01), step=0.01, torque=lambda t, q, qd: [2 * np.sin(7 * t)])

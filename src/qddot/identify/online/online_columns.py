@@ -1,7 +1,7 @@
-"""The regressor of base parameters, one state at a time.
+"""The regressor of base parameters for one state at a time.
 
-What a `Drive` can hold is compiled: one call of the robot's own regressor, with friction in it. Whatever else there is (coupled
-joints, friction by the load that a fit found) is computed as `identify` does: some hundred microseconds a sample.
+Parameters that a `Drive` can have are compiled: one call of the robot's own regressor, with friction in it. With others (coupled
+joints, friction by the load) the columns are computed as in `identify`, in some hundred microseconds a sample.
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ from qddot.model.friction import OTHER_WAY
 
 
 class OnlineColumns:
-    """Computes the entries that may differ from zero, see `Rows`.
+    """Computes the entries of the regressor that may differ from zero, see `Rows`.
 
     Attributes:
-        order: of the base parameters (r,): what the first joints feel comes first, so that rows of outer joints begin with zeros.
-        shape: (nv, r), which entries may differ from zero, in this order.
-        compiled: whether one call of machine code does it.
+        order: order of the base parameters (r,): those that only the first joints feel come first, so that rows of outer joints
+            begin with zeros.
+        shape: True for entries (nv, r) that may differ from zero, in this order.
+        compiled: True if one call of machine code computes them.
     """
 
     def __init__(self, base: Base) -> None:
@@ -34,7 +35,7 @@ class OnlineColumns:
         self.compiled = self._compile() and self._agrees(motions)
 
     def __call__(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray, out: np.ndarray) -> np.ndarray | None:
-        """The entries of the regressor into `out`, and the torque that is known, if any."""
+        """Write the entries to `out`; return the known torque (nv,), or None."""
         if not self.compiled:
             moved = self._set.evaluator().at(q[None], qd[None], qdd[None])
             rows = [moved.row(j) @ self._set.T[used][:, self._independent] for j, used in enumerate(moved.evaluator.used)]
@@ -47,11 +48,11 @@ class OnlineColumns:
         return Y @ self._constant if self._knows else None
 
     def _compile(self) -> bool:
-        """Make a robot whose own regressor has all columns; False if there is none."""
+        """Make a robot whose own regressor has all columns. Return False if there is none."""
         parameter_set, names = self._set, self._set.full_names
         if parameter_set.is_loaded:
             return False
-        ones = np.array([2.0 if name.endswith(OTHER_WAY) else 1.0 for name in names])  # so that each has a column
+        ones = np.array([2.0 if name.endswith(OTHER_WAY) else 1.0 for name in names])  # nonzero, so that each has a column
         links = len(parameter_set.T) - len(parameter_set.terms)
         ones[:links] = parameter_set.full(parameter_set.described)[:links]
         whole, left_out = identified_robot(parameter_set, ones)
@@ -72,7 +73,7 @@ class OnlineColumns:
         return True
 
     def _agrees(self, motions: tuple[np.ndarray, np.ndarray, np.ndarray]) -> bool:
-        """Whether machine code computes what the parameter set says, in states all over; springs and coupled motors included."""
+        """True if machine code agrees with the parameter set in random states, known torques included."""
         Y = self._set.matrix(*motions)[..., self._independent]
         known, out = self._set.known_torque(*motions), np.empty(len(self._entries))
         self.compiled = True

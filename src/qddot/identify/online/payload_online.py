@@ -1,4 +1,4 @@
-"""Load of an arm, found while it moves."""
+"""Online identification of an arm's load."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from qddot.algorithms.regressor import INERTIAL
 from qddot.arguments import finite_array, positive_number
 from qddot.errors import InputError
 from qddot.identify.online.recursive import Prior, Recursive
-from qddot.identify.payload import carrier
+from qddot.identify.payload import LENGTHS, carrier
 from qddot.model.inertia import Inertia
 from qddot.thresholds import LOAD_SIZE
 
@@ -20,23 +20,23 @@ if TYPE_CHECKING:
 
 
 class OnlinePayload(Recursive):
-    """The ten numbers of a load (m, m c, I about the frame's origin), sample by sample; the arm is known.
+    """Estimates the ten inertial parameters of a load (m, m c, I about the frame's origin) sample by sample, for a known arm.
 
-    A load that is picked up or put down shows in torques that the one before does not explain: that one is forgotten, `std` is wide
-    again, and narrows as the new load moves. (Until the filters are past it, `latency` seconds, both are in them.)
+    When a load is picked up or put down, the torques no longer agree with the estimate: it is forgotten, `std` is wide again, and
+    narrows as the new load moves. (For `latency` seconds the filters contain samples of both loads.)
 
         load = OnlinePayload(fit.robot, noise=fit.estimate.sigma, rate=1000, memory=1)
         load.update(q, tau)
         load.mass, load.std[0], load.centre
 
     Args:
-        robot: as identified, without the load.
-        noise: standard deviation of each joint's torque after the low-pass, N m: what the model of the arm misses included.
+        robot: the robot as identified, without the load.
+        noise: standard deviation of each joint's torque after the low-pass, N m, with the errors of the arm's model.
         rate: samples a second.
         memory: s after which a sample counts for 1/e.
-        heaviest: load that is expected, kg: the standard deviation of its mass before anything is seen.
-        frame: that carries it; the tip of the only chain if None.
-        cutoff: of the low-pass, Hz.
+        heaviest: standard deviation of the load's mass before the first sample, kg: about the heaviest that is expected.
+        frame: the frame that carries the load; None: the tip of the only chain.
+        cutoff: cut-off frequency of the low-pass, Hz.
 
     >>> robot = qddot.load("two_link")
     >>> motion = robot.with_payload(0.5).simulate([-1.0, 0.5], t=np.arange(0, 1, 0.001))
@@ -66,7 +66,7 @@ class OnlinePayload(Recursive):
         place, self._turn_into_frame = carrier(robot, self.frame)
         self._part = slice(10 * place, 10 * place + 10)
         self._regressor, self._torque = robot.bind("regressor"), robot.bind("inverse_dynamics")
-        size = positive_number("heaviest", heaviest) * LOAD_SIZE ** np.array([0, 1, 1, 1, 2, 2, 2, 2, 2, 2])
+        size = positive_number("heaviest", heaviest) * LOAD_SIZE**LENGTHS
         q = np.stack([robot.random_configuration(np.random.default_rng(k)) for k in range(20)])
         Y = robot.regressor(q, *np.random.default_rng(0).normal(size=(2, 20, robot.nv)))[..., self._part] @ self._turn_into_frame
         rest = np.array([drive.smoothing_velocity if (drive := robot.drives.get(joint)) else 0.0 for joint in robot.joint_names])
@@ -84,7 +84,7 @@ class OnlinePayload(Recursive):
 
     @property
     def mass(self) -> float:
-        """kg; may come out negative by noise where there is no load."""
+        """Mass, kg; with no load it may come out negative by noise."""
         return float(self.theta[0])
 
     @property
@@ -92,7 +92,7 @@ class OnlinePayload(Recursive):
         """Centre of mass (3,) in the axes of the frame, m.
 
         Raises:
-            InputError: no mass is seen, so it has no centre.
+            InputError: the mass is within its uncertainty, so there is no centre of mass.
         """
         theta, std = self.theta, self.std
         if theta[0] < 2 * std[0]:
@@ -101,5 +101,5 @@ class OnlinePayload(Recursive):
 
     @property
     def inertia(self) -> Inertia:
-        """Inertia as estimated; not made consistent: `payload` does that with a recording."""
+        """Inertia as estimated, which need not be physically consistent (`payload` finds one that is, from a recording)."""
         return Inertia.from_ten_vector(self.theta.tolist())

@@ -1,20 +1,19 @@
-"""Parameters estimated sample by sample: a square-root information filter behind causal filters.
+"""Recursive estimation of parameters: a square-root information filter behind causal low-pass filters.
 
     |R theta - z|^2  +  sum over new rows of (tau - Y theta)^2 / sigma^2   =   |R' theta - z'|^2
 
-R is triangular, R^T R the information: it is never squared, so nothing is lost to rounding, and no covariance becomes indefinite.
-What is old is forgotten, R <- sqrt(l) R, but what was known at first is not: some of the prior's rows are folded in again at each
-step, by turns, with the weight that makes up for what of it was forgotten. So a direction that the motion does not show falls back
-to the prior within the memory, and its uncertainty never winds up beyond the prior's. While all joints rest nothing is
-forgotten.
+R is triangular and R^T R the information matrix. R itself is updated, so no digits are lost by squaring, and no covariance becomes
+indefinite. Old samples are forgotten, R <- sqrt(l) R, but the prior is not: some of its rows are added again at each step, by
+turns, with the weight that replaces the forgotten part. So a direction that the motion does not show falls back to the prior within
+the memory, and its standard deviation never exceeds the prior's. While all joints rest nothing is forgotten.
 
-A new row leaves `(tau - Y theta) / sigma`, less what the row itself explains: its surprise, of size 1 if parameters and noise are
-as said. The mean square of late ones is the noise that torques show, which widens the standard deviations. Where parameters may
-change at once, as a load does, squares far beyond that add up (Page's cumulative sum) until they are no chance: then everything but
-the prior is forgotten.
+Each new row leaves the residual `(tau - Y theta) / sigma`, reduced by what the row itself explains: its surprise (innovation), of
+size 1 if parameters and noise are as assumed. The mean square of recent ones is the actual noise, which widens the standard
+deviations. If parameters may change suddenly, as a load does, squares far above that are summed (Page's cumulative sum) until they
+cannot be chance: then everything but the prior is forgotten.
 
-Positions go through the low-pass and derivatives of `identify`, torques and columns through the same second one: with no forgetting
-and a weak prior the estimate is that of `least_squares` from all samples so far. The filters are causal by being late: by
+Positions go through the low-pass and derivatives of `identify`, torques and columns through the second low-pass: without forgetting
+and with a weak prior the estimate is that of `least_squares` from all samples so far. The filters are causal, with a delay of
 `latency` seconds.
 """
 
@@ -34,32 +33,32 @@ from qddot.logs.lowpass import LowPass
 from qddot.thresholds import INDEPENDENT, PRIOR_SLACK, SURPRISE, SURPRISE_CLIP, SURPRISE_NOISE, SURPRISE_STEPS
 
 Rows = Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray], np.ndarray | None]
-"""(q, qd, qdd, out) writes the entries of the regressor Y (nv, r) that may differ from zero to `out`, row by row, and returns the
-torque (nv,) that is known, if any, so that `tau - known = Y theta`."""
+"""Function of (q, qd, qdd, out) that writes those entries of the regressor Y (nv, r) which may differ from zero to `out`, row by
+row, and returns the known torque (nv,) or None, so that `tau - known = Y theta`."""
 
 
 @dataclass(frozen=True)
 class Prior:
-    """Knowledge before the first sample, which stays known: parameters (r,) and their standard deviations (r,)."""
+    """The prior, which is never forgotten: parameters (r,) and their standard deviations (r,)."""
 
     theta: np.ndarray
     std: np.ndarray
 
 
 class Recursive:
-    """Estimates the parameters of `rows` from samples of positions and torques.
+    """Estimates the parameters of a linear model from samples of positions and torques.
 
     Args:
-        names: of the parameters (r,).
-        rows: what computes the columns.
-        shape: (nv, r): which entries of Y may differ from zero.
+        names: names of the parameters (r,).
+        rows: function that computes the columns.
+        shape: True for entries (nv, r) of Y that may differ from zero.
         prior: see `Prior`.
         noise: standard deviation of each joint's torque after the low-pass (nv,), N m.
-        rest_speeds: below which, for a while, friction may hold a joint (nv,); 0: its torques always count.
+        rest_speeds: speed of each joint (nv,) below which friction may hold it, so that longer rests do not count; 0: all count.
         rate: samples a second.
-        cutoff: of the low-pass, Hz.
+        cutoff: cut-off frequency of the low-pass, Hz.
         memory: s of motion after which a sample counts for 1/e; inf: nothing is forgotten.
-        changing: whether the parameters may change at once; what was known of those before is then forgotten.
+        changing: True if the parameters may change suddenly; the estimate from before such a change is then forgotten.
     """
 
     def __init__(
@@ -86,16 +85,16 @@ class Recursive:
         self._low_pass = LowPass(self.rate, self.cutoff)
         self._factor = thinning(self.rate, self.cutoff)
         self._kept = float(np.exp(-self._factor / self.rate / memory))
-        turns = np.clip(PRIOR_SLACK * memory * self.rate / self._factor, 1, r)  # steps in which little of the prior is forgotten
+        turns = np.clip(PRIOR_SLACK * memory * self.rate / self._factor, 1, r)  # steps after which a prior's row is added again
         self._turns = np.array_split(np.arange(r), int(turns))
         self._weight = np.sqrt(INDEPENDENT) / noise
         self._rest_speeds = rest_speeds
         low = self._low_pass
         derivatives = np.stack([np.pad(low.flat, 4), low.flat_slope[::-1], low.flat_curvature[::-1]])
         self._derivatives, self._taps = np.ascontiguousarray(derivatives), low.smooth
-        self._positions = Window(derivatives.shape[1], 2 * n)  # beside the torques, which wait in it
+        self._positions = Window(derivatives.shape[1], 2 * n)  # and torques, so that both are delayed alike
         self._columns = Window(len(low.smooth), n + int(np.count_nonzero(shape)))
-        order = np.argsort(shape.sum(axis=1), kind="stable")  # the shortest rows first: they leave the others' part of R alone
+        order = np.argsort(shape.sum(axis=1), kind="stable")  # the shortest rows first, since they change the least of R
         joint, column = np.nonzero(shape)
         self._order, self._into = order, np.argsort(order)[joint] * (r + 1) + column
         self._block = np.zeros((n, r + 1))
@@ -103,7 +102,7 @@ class Recursive:
 
     @property
     def latency(self) -> float:
-        """Seconds by which the filters are late."""
+        """Delay of the filters, s."""
         return (2 * self._low_pass.half + 4) / self.rate
 
     def reset(self) -> None:
@@ -113,7 +112,7 @@ class Recursive:
         self.interrupt()
 
     def _begin(self) -> None:
-        """Know the prior alone."""
+        """Start from the prior alone."""
         self._triangle, self._turn = Triangle(len(self.names), len(self._turns[0]) + len(self._order)), 0
         for some in self._turns:
             self._expect(some, 1.0)
@@ -122,7 +121,7 @@ class Recursive:
         self._beyond = 0.0
 
     def interrupt(self) -> None:
-        """Samples that follow do not belong to those before: the filters begin anew, the parameters stay."""
+        """Declare a gap before the next sample: the filters begin anew, the parameters stay."""
         self._positions.clear()
         self._columns.clear()
         self._skipped = 0
@@ -133,7 +132,7 @@ class Recursive:
         Args:
             q: positions (nv,), rad or m.
             tau: joint forces (nv,), N m or N.
-            learn: False while something else acts on the robot, a contact say: what the filters span of it is not learnt from.
+            learn: False while something else acts on the robot, such as a contact; samples whose filters span it are not used.
 
         Raises:
             InputError: another shape, or a number that is not finite; the sample is not taken.
@@ -163,7 +162,7 @@ class Recursive:
             self._learn(np.ptp(window[:: self._factor, :half], axis=0) * (4 * self.rate / len(window)))
 
     def _learn(self, pace: np.ndarray) -> None:
-        """Fold in the rows of the joints that do not rest."""
+        """Update the triangle by the rows of the joints that do not rest."""
         moving = pace >= self._rest_speeds
         if not moving.any():
             return
@@ -183,7 +182,7 @@ class Recursive:
         self._be_surprised(float(left @ left) / (INDEPENDENT * rows), rows)
 
     def _be_surprised(self, square: float, rows: int) -> None:
-        """Take note of the mean square surprise of so many rows: of the noise it shows, and whether parameters have changed."""
+        """Update the noise by the mean square surprise of so many rows, and start anew if the parameters have changed."""
         self._steps = min(self._steps + 1, SURPRISE_STEPS)
         self._noise += (min(square, SURPRISE_CLIP * self._noise) - self._noise) / self._steps
         noise = max(self._noise, 1.0)
@@ -192,12 +191,12 @@ class Recursive:
             self._begin()
 
     def _expect(self, some: np.ndarray, weight: float) -> None:
-        """Put rows of the prior among those that are folded in next."""
+        """Add these rows of the prior to those for the next update."""
         new, at, weights = self._triangle.new, range(len(some)), weight / self._prior.std[some]
         new[: len(self._turns[0])] = 0.0
         new[at, some], new[at, -1] = weights, weights * self._prior.theta[some]
 
-    # what is known ----------------------------------------------------------------------------------------------------------
+    # the estimate -----------------------------------------------------------------------------------------------------------
 
     @property
     def theta(self) -> np.ndarray:
@@ -206,15 +205,15 @@ class Recursive:
 
     @property
     def covariance(self) -> np.ndarray:
-        """Covariance of the parameters (r, r), if torques err by the noise alone that was told."""
+        """Covariance of the parameters (r, r), if the noise is as given."""
         half = solve_triangular(self._triangle.R, np.eye(len(self.names)))
         return half @ half.T
 
     @property
     def std(self) -> np.ndarray:
-        """Standard deviations (r,), by the noise that was told or that torques show, whichever is more.
+        """Standard deviations (r,), by the given or the observed noise, whichever is larger.
 
-        They are above those of the prior by a fortieth at most.
+        They exceed those of the prior by a fortieth at most.
         """
         told = np.sqrt(np.diagonal(self.covariance))
         return np.minimum(np.sqrt(max(self._noise, 1.0)) * told, np.maximum(told, self._prior.std))
@@ -226,7 +225,8 @@ class Recursive:
 
 
 class Window:
-    """The latest samples (count, width), in order, without moving them: each is written twice, a window's length apart."""
+    """Ring buffer of the latest samples (count, width), in order. Each is written twice, a window's length apart, so that the
+    window is always contiguous."""
 
     def __init__(self, count: int, width: int) -> None:
         self.count = count
@@ -248,5 +248,5 @@ class Window:
 
     @property
     def samples(self) -> np.ndarray:
-        """(count, width), the latest last."""
+        """The samples (count, width), the latest last."""
         return self._twice[self._at : self._at + self.count]

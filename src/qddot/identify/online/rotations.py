@@ -1,9 +1,9 @@
-"""Rows folded into a triangle by Givens' rotations, as machine code.
+"""Updates of a triangular factor by new rows with Givens rotations, as machine code.
 
     [c  s] [R_i]        rotates row i of the triangle and the new row so that the latter loses its element i;
     [-s c] [ x ]        R_ii grows to sqrt(R_ii^2 + x_i^2), so the diagonal never becomes negative
 
-Where a new row begins with zeros nothing is to be done, so joints far out, whose rows are short, cost little.
+Zeros at the beginning of a new row take no rotation, so outer joints, whose rows have many, cost little.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from qddot.compile.llvm import Code, load_module, this_computer
 
 
 class Triangle:
-    """R (n, n) beside its right side (n,): all that was folded in.
+    """Triangular factor R (n, n) and right-hand side (n,) of a least-squares problem.
 
-    Rows are kept with some zeros behind them, so that whole vectors may be read and written.
+    Rows are padded with zeros, so that they can be read and written in whole vectors.
 
     Args:
-        n: parameters.
-        rows: that are folded in at a time.
+        n: number of parameters.
+        rows: number of rows of an update.
     """
 
     def __init__(self, n: int, rows: int) -> None:
@@ -40,26 +40,27 @@ class Triangle:
 
     @property
     def z(self) -> np.ndarray:
-        """The right side (n,): `R theta = z`."""
+        """The right-hand side (n,): `R theta = z`."""
         return self._kept[:, self.n]
 
     @property
     def new(self) -> np.ndarray:
-        """The rows (rows, n + 1) that `fold` takes, each with its right side last; a row of zeros changes nothing."""
+        """Buffer of the rows (rows, n + 1) that `fold` takes, each with its right-hand side last; a row of zeros changes
+        nothing."""
         return self._new[:, : self.n + 1]
 
     def fold(self) -> None:
-        """Fold `new` in, and leave in it what no parameters explain."""
+        """Update the triangle by the rows in `new`, and leave the residuals in the last column of that."""
         self._fold(*self._at)
 
     def scale(self, factor: float) -> None:
-        """Multiply everything: what was folded in counts so many times."""
+        """Multiply R and z, and with them the weight of all rows so far."""
         self._kept *= factor
 
 
 @cache
 def compiled() -> tuple[Any, Code]:
-    """The function (R, rows, n, stride, count), and the code that must live as long."""
+    """The compiled function of (R, rows, n, stride, count), and the code object that must be kept alive for it."""
     computer = this_computer()
     code = load_module(module_text(computer.vector_bytes // 8), "fold", computer)
     arguments = ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64
@@ -67,7 +68,7 @@ def compiled() -> tuple[Any, Code]:
 
 
 def module_text(width: int) -> str:
-    """The rotations over vectors of so many numbers; beyond its end a row holds zeros, which stay."""
+    """LLVM IR of the rotations with vectors of `width` numbers; the padding of a row holds zeros, which stay zeros."""
     V, wide = f"<{width} x double>", f"{width} x i32"
     splat = f"shufflevector {V} %{{0}}0, {V} poison, <{wide}> zeroinitializer"
     return f"""

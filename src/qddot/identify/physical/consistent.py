@@ -1,4 +1,4 @@
-"""Parameters a real robot could have, nearest to what the data say: a semidefinite program.
+"""Physically consistent parameters nearest to what the data say: a semidefinite program.
 
     minimise   |R pi - r|^2 + gamma (sum_links D(J(pi_i), J(prior_i)) + sum_others ((pi_k - prior_k) / scale_k)^2)
     subject to J(pi_i) >= margin J(prior_i)  for every link,   friction, stiffness and rotor inertia >= 0,
@@ -22,10 +22,11 @@ import numpy as np
 from qddot.arguments import positive_number
 from qddot.errors import ConvergenceError, InputError, missing_extra, unknown_name
 from qddot.identify.physical.pseudo_inertia import BASIS, congruence, link_columns, nonnegative_columns, pseudo_inertia
+from qddot.identify.scaling import column_lengths, nonzero
 from qddot.thresholds import AT_ZERO, DATA_RANK, GOAL_DIGITS, POLISHING, TIE, TORQUES_KEPT
 
 DRIVES = "drives"
-"""Stands in `weights` for all that is no link."""
+"""Key in `weights` for all parameters that belong to no link."""
 
 
 @dataclass(frozen=True)
@@ -33,14 +34,14 @@ class Consistent:
     """A physically consistent estimate.
 
     Attributes:
-        names: of the parameters.
+        names: names of the parameters.
         parameters: pi (p,).
         margins: link, if not wholly fixed -> smallest eigenvalue of `P^-1 J`, by which it is positive definite (1 at the prior).
         residual: |R theta - r|.
-        least_residual: of the unconstrained estimate.
-        torque_change: |R (pi - pi_ls)| / |R pi_ls|: how far the predicted torques are from those of the unconstrained estimate.
-        gamma: weight the prior had.
-        seconds: the program took.
+        least_residual: residual of the unconstrained estimate.
+        torque_change: |R (pi - pi_ls)| / |R pi_ls|: relative change of the predicted torques against the unconstrained estimate.
+        gamma: weight that the prior had.
+        seconds: computing time of the program.
 
     >>> robot, rng = qddot.load("two_link"), np.random.default_rng(0)
     >>> q, qd, qdd = rng.uniform(-2, 2, (3, 100, 2))
@@ -61,7 +62,7 @@ class Consistent:
 
     @property
     def kept(self) -> bool:
-        """True if the unconstrained estimate was consistent: the torques it predicts are unchanged."""
+        """True if the unconstrained estimate was consistent, so that the predicted torques are unchanged."""
         return self.torque_change < TORQUES_KEPT
 
     def __repr__(self) -> str:
@@ -84,23 +85,23 @@ def consistent(
     weights: Mapping[str, float] | None = None,
     margin: float = 1e-3,
 ) -> Consistent:
-    """The physically consistent parameters of a least-squares problem |R theta - r|, which may leave directions open.
+    """Find the physically consistent parameters of a least-squares problem |R theta - r|, which may leave directions open.
 
     Args:
         R, r: (k, f) and (k,): a regressor of the free parameters and its torques, or their triangular factor; weighted by the
-            noise, if it is known. What `constant` needs has been taken from the torques.
-        names: of all parameters pi (p,), such as `link2.Ixx`; the ten of a link make its pseudo-inertia.
-        prior: pi (p,) where the data say nothing; its links must be positive definite.
-        T, constant: (p, f) and (p,), `pi = T theta + constant`, where some are fixed or tied to others. None: all are free.
+            noise, if it is known. The torques of `constant` have been subtracted.
+        names: names of all parameters pi (p,), such as `link2.Ixx`; the ten of a link make its pseudo-inertia.
+        prior: pi (p,) for directions that the data leave open; its links must be positive definite.
+        T, constant: (p, f) and (p,), `pi = T theta + constant`, if some are fixed or tied to others. None: all are free.
         gamma: weight of the prior against the squared residual. 0: the residual comes first, and the prior decides only what the
             data leave open: if the unconstrained estimate is consistent, its torques are unchanged.
-        tie: gamma where it is 0 and the unconstrained estimate is not consistent; 1 where torques are weighted by their noise, so
-            that no link becomes many times as heavy for less than the noise. A billionth of the squared torques at least.
-        weights: link -> how many times gamma its prior counts, and `"drives"` for friction, rotors and springs; 1 if not named.
-        margin: least eigenvalue of `P^-1 J`, by which a link stays away from the border of what is possible.
+        tie: gamma to use if it is 0 and the unconstrained estimate is not consistent; 1 where torques are weighted by their noise,
+            so that no link becomes many times as heavy to explain less than the noise. At least a billionth of the squared torques.
+        weights: link -> factor on gamma for its prior, and `"drives"` for friction, rotors and springs; 1 if not named.
+        margin: smallest eigenvalue allowed of `P^-1 J`, which keeps a link away from the border of consistency.
 
     Raises:
-        InputError: shapes, names or a prior that is no body.
+        InputError: wrong shapes or names, or a prior that is no body.
         ConvergenceError: the solver found no solution, or one that does not keep the margin.
 
     >>> robot, rng = qddot.load("two_link"), np.random.default_rng(0)
@@ -128,7 +129,8 @@ def consistent(
 
 
 class LeastSquares(NamedTuple):
-    """The unconstrained estimate of scaled theta (f,); directions the data see (f, rank), how well (rank,), and the unseen ones."""
+    """The unconstrained estimate of scaled theta (f,): directions `seen` by the data (f, rank), their singular values (rank,), and
+    the directions `unseen` (f, f - rank)."""
 
     theta: np.ndarray
     seen: np.ndarray
@@ -180,9 +182,8 @@ class Problem:
                 raise unknown_name("link", name, (*links, DRIVES))
             positive_number(f"weights[{name!r}]", weight)
         length = np.linalg.norm(R @ np.linalg.pinv(T), axis=0)
-        explained = np.divide(np.linalg.norm(r), length, out=np.zeros(p), where=length > 0)  # by this one parameter alone
-        size = np.maximum(abs(prior), explained)
-        scale = np.diag(np.where(size > 0, size, 1.0))
+        explained = np.divide(np.linalg.norm(r), length, out=np.zeros(p), where=length > 0)  # if it made all torques alone
+        scale = np.diag(nonzero(np.maximum(abs(prior), explained)))
         for link, columns in links.items():
             scale[np.ix_(columns, columns)] = congruence(_root(link, prior[columns]))
         Z = np.linalg.solve(scale, T)
@@ -195,25 +196,25 @@ class Problem:
     @cached_property
     def sizes(self) -> np.ndarray:
         """Sizes by which theta is scaled (f,)."""
-        found = np.linalg.norm(self.Z, axis=0)
-        return np.where(found > 0, found, 1.0)
+        return column_lengths(self.Z)
 
     @cached_property
     def least_squares(self) -> LeastSquares:
-        """The unconstrained estimate of scaled theta, and what the data say about the directions around it."""
+        """The unconstrained estimate of scaled theta, with the directions that the data determine and those they leave open."""
         C = np.asarray(np.linalg.qr(np.column_stack([self.R / self.sizes, self.r]), mode="r"))
         U, s, Vt = np.linalg.svd(C[:, :-1], full_matrices=True)
         rank = int(np.count_nonzero(s > DATA_RANK * s.max(initial=0.0)))
         return LeastSquares(Vt[:rank].T @ (U[:, :rank].T @ C[:, -1] / s[:rank]), Vt[:rank].T, s[:rank], Vt[rank:].T)
 
     def keeping_torques(self) -> np.ndarray | None:
-        """theta nearest to the prior among those with the torques of the unconstrained estimate; None if none is consistent."""
+        """The theta nearest to the prior that predicts the torques of the unconstrained estimate; None if no such is consistent."""
         best, _, _, unseen = self.least_squares
         moved, status = self.nearest(unseen, 0)
         return (best + unseen @ moved) / self.sizes if status == "optimal" else None
 
     def compromise(self, gamma: float) -> np.ndarray:
-        """theta of the least sum of squared residual and divergence; in u, `gamma |u|^2` is what the squared residual grows by."""
+        """The theta that minimises squared residual plus gamma times divergence. With y for the seen directions, the squared
+        residual grows by `gamma |y|^2`."""
         best, seen, s, unseen = self.least_squares
         directions = np.hstack([seen * (np.sqrt(gamma) / s), unseen])
         moved, status = self.nearest(directions, len(s))
@@ -225,9 +226,9 @@ class Problem:
         return (best + directions @ moved) / self.sizes
 
     def nearest(self, directions: np.ndarray, penalised: int) -> tuple[np.ndarray, str]:
-        """(y, status): consistent parameters at `theta = best + directions y` of the least `|y[:penalised]|^2 + divergence`."""
+        """(y, status): consistent parameters `theta = best + directions y` that minimise `|y[:penalised]|^2 + divergence`."""
         cp = _cvxpy()
-        y = cp.Variable(directions.shape[1] + 1)  # one that does nothing, so that there is one
+        y = cp.Variable(directions.shape[1] + 1)  # with one that does nothing, since a program needs a variable
         Z = self.Z / self.sizes
         k = self.k0 + Z @ self.least_squares.theta + np.hstack([Z @ directions, np.zeros((len(Z), 1))]) @ y
         constraints, goal, others = [], cp.sum_squares(y[-1:]) + cp.sum_squares(y[:penalised]), self.free.copy()
@@ -245,9 +246,9 @@ class Problem:
         program = cp.Problem(cp.Minimize(goal), constraints)
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", UserWarning)  # that a solution may be inaccurate: the status says so
+                warnings.simplefilter("ignore", UserWarning)  # about an inaccurate solution: the status tells that
                 program.solve(solver=cp.CLARABEL)
-        except cp.SolverError:  # whose words are about other solvers
+        except cp.SolverError:  # its message advises other solvers
             return np.zeros(directions.shape[1]), "numbers too far apart"
         if y.value is None:
             return np.zeros(directions.shape[1]), str(program.status)
@@ -256,10 +257,10 @@ class Problem:
         return y.value[:-1], str(program.status)
 
     def polished(self, y: np.ndarray, directions: np.ndarray, penalised: int) -> tuple[np.ndarray, str]:
-        """(y, status) after Newton's steps from where the solver lost its digits.
+        """(y, status) after Newton steps from an inaccurate solution of the solver.
 
-        The divergence is self-concordant, so the step itself says how far the goal is above the least: by no more than the squared
-        length of the step in the metric of the Hessian. Only then is y called optimal.
+        The divergence is self-concordant, so the squared length of a step in the metric of the Hessian bounds how far the goal is
+        above its minimum. Only if that is small is y called optimal.
         """
         D = self.Z / self.sizes @ directions
         k = self.k0 + self.Z / self.sizes @ self.least_squares.theta + D @ y
@@ -268,7 +269,7 @@ class Problem:
         loose = self.weights.get(DRIVES, 1.0)
         others = self.free.copy()
         others[[j for columns in self.links.values() for j in columns]] = False
-        held = self.bounded[k[self.bounded] < AT_ZERO]  # at zero
+        held = self.bounded[k[self.bounded] < AT_ZERO]  # active bounds
         pull = np.where(np.arange(len(y)) < penalised, 2.0, 0.0)
         for _ in range(POLISHING):
             slope, curvature = np.zeros(len(k)), np.zeros((len(k), len(k)))
@@ -289,7 +290,7 @@ class Problem:
         return y, "inaccurate"
 
     def allowed(self, k: np.ndarray, change: np.ndarray, moved: list[np.ndarray], held: np.ndarray) -> float:
-        """How much of a change of k keeps every link a body and every constant positive: a power of a half."""
+        """The largest power of a half by which a change of k keeps every link consistent and every constant positive."""
         rest = np.setdiff1d(self.bounded, held)
         length = 1.0
         while length > GOAL_DIGITS:
@@ -301,9 +302,9 @@ class Problem:
         return length
 
     def checked(self, theta: np.ndarray, gamma: float, start: float) -> Consistent:
-        """The estimate, its pseudo-inertias looked at once more."""
+        """Make the estimate of theta. Raises ConvergenceError: a pseudo-inertia does not keep the margin."""
         k = self.k0 + self.Z @ theta
-        k[self.bounded] = np.maximum(k[self.bounded], 0.0)  # the solver's last digits
+        k[self.bounded] = np.maximum(k[self.bounded], 0.0)  # negative only by the solver's accuracy
         moved = {link: columns for link, columns in self.links.items() if self.free[columns].any()}
         margins = {link: float(np.linalg.eigvalsh(pseudo_inertia(k[columns]))[0]) for link, columns in moved.items()}
         for link, found in margins.items():
@@ -326,7 +327,7 @@ class Problem:
 
 
 def _root(link: str, ten: np.ndarray) -> np.ndarray:
-    """L with `J = L L^T`."""
+    """Cholesky factor L of a link's pseudo-inertia, `J = L L^T`. Raises InputError: J is not positive definite."""
     J = pseudo_inertia(ten)
     try:
         return np.linalg.cholesky(J)

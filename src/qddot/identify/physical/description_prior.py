@@ -1,4 +1,4 @@
-"""The description as a prior, as strong as the log says it deserves: links near those of CAD where the data leave them open.
+"""The description as a prior whose weight the log decides: links stay near those of CAD where the data leave them open.
 
     minimise  |R pi - r|^2 + sum over links of w_l D(J(pi_l), J(described_l))       D: the log-det divergence, see `consistent`
 
@@ -7,9 +7,9 @@ weights (their evidence) has a closed form,
 
     -2 log p(r | w) = log det S + e^T S^-1 e,     S = 1 + R C(w) R^T,     e = R (described) - r,
 
-and a link's weight is the mean of those compared, in logarithms, each counted by its evidence: a link whose description is wrong
-loses its say, the others keep theirs. `1 / sqrt(w)` is by how much, relatively, a description is off. Friction is not described as
-a rule, and left to the data.
+and a link's weight is the mean of the compared weights, in logarithms, each weighted by its evidence: only a link whose description
+contradicts the torques loses its weight. `1 / sqrt(w)` is the relative error of a description. Friction, which descriptions rarely
+have, is left to the data.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import numpy as np
 from qddot.identify.physical.consistent import Consistent, consistent
 from qddot.identify.physical.identified import identified_robot, sound_prior
 from qddot.identify.physical.pseudo_inertia import BASIS, link_columns, pseudo_inertia
-from qddot.identify.regression.estimators import stacked
+from qddot.identify.regression.estimators import equations
 from qddot.thresholds import DESCRIPTION_ROUNDS, DESCRIPTION_WEIGHTS, INDEPENDENT, NO_EVIDENCE
 
 if TYPE_CHECKING:
@@ -33,13 +33,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class NearDescription:
-    """Links between what the log shows and what is described.
+    """Links that agree with the log and stay as near to the description as it deserves.
 
     Attributes:
-        fit: whose log it is.
+        fit: the fit to the log.
         weights: link -> weight of its description.
-        consistent: all parameters, each link one that can exist.
-        silent: links of whose description the log says neither that it is right nor that it is wrong.
+        consistent: all parameters, those of each link physically consistent.
+        silent: links for which the log tells neither that the description is right nor that it is wrong.
     """
 
     fit: Fit
@@ -49,7 +49,7 @@ class NearDescription:
 
     @property
     def deviations(self) -> dict[str, float]:
-        """Link -> by how much, relatively, its description seems to be off: `1 / sqrt(weight)`."""
+        """Link -> estimated relative error of its description: `1 / sqrt(weight)`."""
         return {link: float(1 / np.sqrt(weight)) for link, weight in self.weights.items()}
 
     @cached_property
@@ -66,28 +66,28 @@ class NearDescription:
 def near_description(fit: Fit, weights: dict[str, float] | None = None) -> NearDescription:
     """See `Fit.near_description`."""
     parameter_set, estimate = fit.parameter_set, fit.estimate
-    total = fit.factors.merged(range(len(fit.factors.R)))
-    X, y = stacked(fit.base, fit.factors.columns, total, estimate.sigma)
+    X, y = equations(fit.factors, estimate.sigma)
     known = estimate.std > 0
     ratio = float(np.median(estimate.std_classical[known] / estimate.std[known])) if known.any() else 1.0
-    tempered = np.sqrt(INDEPENDENT) * min(ratio, 1.0)  # samples near in time know each other
+    tempered = np.sqrt(INDEPENDENT) * min(ratio, 1.0)  # samples near in time are correlated, so they count less
     R, r = tempered * X @ fit.base.K, tempered * y
     names, prior = parameter_set.full_names, sound_prior(parameter_set)
     silent: tuple[str, ...] = ()
     if weights is None:
         whole = R @ np.linalg.pinv(parameter_set.T)
         weights, silent = by_evidence(whole, r + whole @ parameter_set.constant, names, prior)
-    loose = {link: 2 * weight for link, weight in weights.items()}  # a drive that makes all torques costs one sample's noise
+    # 2 w D is -2 log of the prior, to second order; drives keep weight 1, a prior about as strong as one sample
+    doubled = {link: 2 * weight for link, weight in weights.items()}
     T, constant = parameter_set.T, parameter_set.constant
-    found = consistent(R, r, names, prior, T=T, constant=constant, gamma=1.0, weights=loose)
+    found = consistent(R, r, names, prior, T=T, constant=constant, gamma=1.0, weights=doubled)
     return NearDescription(fit, weights, found, silent)
 
 
 def by_evidence(
     R: np.ndarray, r: np.ndarray, names: tuple[str, ...], prior: np.ndarray
 ) -> tuple[dict[str, float], tuple[str, ...]]:
-    """Link -> its weight, one link after the other, a few times over; and the links for which no weight has more evidence. `R`,
-    `r`: (k, p) and (k,): rows of all parameters, with noise of variance 1."""
+    """Choose link -> weight, one link after the other, in a few rounds; and list the links for which no weight has more evidence
+    than another. `R`, `r`: (k, p) and (k,): equations of all parameters, with noise of variance 1."""
     links = link_columns(names)
     inside = np.concatenate(list(links.values()))
     drives = [k for k in range(len(names)) if k not in inside]
@@ -113,5 +113,5 @@ def by_evidence(
 def evidence(S: np.ndarray, e: np.ndarray) -> float:
     """Twice the log-probability of errors e with covariance S, up to a constant."""
     size, axes = np.linalg.eigh((S + S.T) / 2)
-    size = np.maximum(size, 1.0)  # noise alone has variance 1: less is rounding, of a log without noise
+    size = np.maximum(size, 1.0)  # noise alone has variance 1, so a smaller one is rounding
     return -float(np.log(size).sum()) - float(np.sum((axes.T @ e) ** 2 / size))

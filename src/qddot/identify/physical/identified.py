@@ -1,4 +1,4 @@
-"""Parameters put back into a robot."""
+"""A robot with identified parameters."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ HINGES = ("revolute", "continuous")
 
 
 def sound_prior(parameter_set: ParameterSet, free: np.ndarray | None = None) -> np.ndarray:
-    """All parameters (P,) of free ones (f,), by default as described, with each link made a body that can exist."""
+    """All parameters (P,) from the free ones (f,), by default those described, with each link made physically consistent."""
     values = parameter_set.full(parameter_set.described if free is None else free)
     for k in range(len(body_inertias(parameter_set.robot))):
         part = slice(10 * k, 10 * k + 10)
@@ -32,8 +32,8 @@ def sound_prior(parameter_set: ParameterSet, free: np.ndarray | None = None) -> 
 
 
 def sound_body(ten: np.ndarray) -> np.ndarray:
-    """Ten numbers of a body that can exist: where second moments about the centre of mass are not positive, as in many published
-    descriptions, they are raised to a hundredth of the largest; a body without mass weighs a kilogram."""
+    """Make ten inertial parameters (10,) physically consistent: second moments about the centre of mass that are not positive, as
+    in many published descriptions, are raised to a hundredth of the largest; a body without mass gets a kilogram."""
     mass = ten[0] if ten[0] > 0 else 1.0
     c = ten[1:4] / mass
     J = pseudo_inertia(np.concatenate([[mass], mass * c, ten[4:]]))
@@ -47,8 +47,8 @@ def sound_body(ten: np.ndarray) -> np.ndarray:
 
 
 def identified_robot(parameter_set: ParameterSet, parameters: np.ndarray) -> tuple[Robot, tuple[str, ...]]:
-    """The robot with these values of all parameters (P,), and the names of those it cannot hold: harmonics of sliders, friction by
-    the load that nothing overcomes."""
+    """Return the robot with these values of all parameters (P,), and the names of those that a robot cannot have: harmonics of
+    sliders, and friction by the load with a factor of 1 or more, which no torque overcomes."""
     robot, values = parameter_set.robot, dict(zip(parameter_set.full_names, parameters.tolist()))
     inertias = {body: parameters[10 * k : 10 * k + 10] for k, body in enumerate(body_inertias(robot))}
     owned: dict[str, dict[str, float]] = {}
@@ -69,7 +69,7 @@ def identified_robot(parameter_set: ParameterSet, parameters: np.ndarray) -> tup
             left += [f"{joint}.{wave}{k}" for k, *_ in waves for wave in ("cos", "sin")]
             waves = []
         given = robot.drives.get(joint, Drive())
-        drives[joint] = replace(  # what was found stands for all friction and for the rotor; the rest of the drive stays
+        drives[joint] = replace(  # friction and rotor are replaced, springs and harmonics added; the rest of the drive stays
             given,
             **friction_keys(found, width, parameter_set.asked["stribeck"] or 0.0),
             **spring_keys(given.at_joint, max(found.get("stiffness", 0.0), 0.0)),
@@ -86,8 +86,8 @@ def identified_robot(parameter_set: ParameterSet, parameters: np.ndarray) -> tup
 
 
 def coupled_motor(parameter_set: ParameterSet, joints: tuple[str, str], owned: dict[str, dict[str, float]]) -> Transmission:
-    """The motor that turns with the sum of two joints. What it has of a rotor and of viscous friction is taken from the joints'
-    own, in which both have been until now."""
+    """The motor that turns with the sum of two joints. Its rotor and viscous friction are subtracted from the joints' own in
+    `owned`, which so far include them."""
     name, robot = "+".join(joints), parameter_set.robot
     own = [owned[joint] for joint in joints]
     shared = {}
@@ -110,7 +110,7 @@ def harmonics_of(found: Mapping[str, float]) -> list[Harmonic]:
 
 
 def added_harmonics(given: Iterable[Harmonic], more: Iterable[Harmonic]) -> tuple[Harmonic, ...]:
-    """Both, order by order."""
+    """The sum of harmonics, order by order."""
     total: dict[int, tuple[Any, Any]] = {}
     for k, c, s in (*given, *more):
         before = total.get(k, (0.0, 0.0))
@@ -119,13 +119,13 @@ def added_harmonics(given: Iterable[Harmonic], more: Iterable[Harmonic]) -> tupl
 
 
 def spring_keys(given: JointSide, stiffness: float) -> dict[str, Any]:
-    """The spring of a joint with another one that is relaxed at 0."""
+    """Keys of a `Drive` for a joint's spring together with another that is relaxed at 0."""
     both = given.stiffness + stiffness
     return {"stiffness": both, "rest": given.stiffness * given.rest / both if both else 0.0}
 
 
 def friction_keys(found: Mapping[str, float], width: float, stribeck_velocity: float) -> dict[str, Any]:
-    """The constants of a joint's friction as a `Drive` says them. What cannot be negative is negative by rounding only."""
+    """Keys of a `Drive` for a joint's friction. Constants that cannot be negative are raised to 0, where rounding made them so."""
 
     def either_way(name: str) -> Any:
         one = max(found.get(name, 0.0), 0.0)

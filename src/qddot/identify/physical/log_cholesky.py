@@ -19,10 +19,11 @@ from scipy.optimize import least_squares
 
 from qddot.errors import ConvergenceError, InputError
 from qddot.identify.physical.pseudo_inertia import congruence, link_columns, nonnegative_columns, pseudo_inertia, ten_vector
+from qddot.identify.scaling import column_lengths
 from qddot.thresholds import JACOBIAN_RANK
 
 ROWS, COLUMNS = np.array([0, 1, 2, 0, 1, 0, 0, 1, 2]), np.array([0, 1, 2, 1, 2, 2, 3, 3, 3])
-"""Where d1, d2, d3, s12, s23, s13, t1, t2, t3 stand in U."""
+"""Rows and columns of d1, d2, d3, s12, s23, s13, t1, t2, t3 in U."""
 
 
 def factor(eta: np.ndarray) -> np.ndarray:
@@ -35,14 +36,14 @@ def factor(eta: np.ndarray) -> np.ndarray:
 
 
 def to_ten(eta: np.ndarray) -> np.ndarray:
-    """The ten numbers (..., 10) of a link, from its log-Cholesky coordinates (..., 10)."""
+    """The ten inertial parameters (..., 10) of a link from its log-Cholesky coordinates (..., 10)."""
     U = factor(eta)
     return ten_vector(U @ np.swapaxes(U, -1, -2))
 
 
 def from_ten(ten: np.ndarray) -> np.ndarray:
-    """Log-Cholesky coordinates (..., 10) of a link's ten numbers (..., 10). Raises InputError: no body with volume has these
-    numbers."""
+    """Log-Cholesky coordinates (..., 10) from a link's ten inertial parameters (..., 10). Raises InputError: no body with volume
+    has these."""
     J = pseudo_inertia(np.asarray(ten, float))
     try:
         L = np.linalg.cholesky(J[..., ::-1, ::-1])
@@ -84,7 +85,7 @@ class Chart:
 
     @cached_property
     def links(self) -> np.ndarray:
-        """(links, 10), places of each link's ten numbers."""
+        """Indices of each link's ten parameters (links, 10)."""
         return np.array(list(link_columns(self.names).values()), dtype=int).reshape(-1, 10)
 
     @cached_property
@@ -96,13 +97,13 @@ class Chart:
         return found
 
     def parameters(self, x: np.ndarray) -> np.ndarray:
-        """pi of x."""
+        """pi (p,) from x (p,)."""
         k = np.array(x, dtype=float)
         k[self.links] = to_ten(k[self.links])
         return self.unit @ k
 
     def coordinates(self, pi: np.ndarray) -> np.ndarray:
-        """x of pi."""
+        """x (p,) from pi (p,)."""
         x = np.linalg.solve(self.unit, pi)
         x[self.links] = from_ten(x[self.links])
         return x
@@ -117,9 +118,9 @@ class Chart:
 
 @dataclass(frozen=True, eq=False)
 class NonlinearFit:
-    """Parameters that a search over consistent links found."""
+    """Result of `nonlinear_least_squares`."""
 
-    names: tuple[str, ...]  # of the parameters
+    names: tuple[str, ...]  # names of the parameters
     parameters: np.ndarray  # pi (p,), every link of it consistent
     # standard deviations (p,) from the Jacobian at the solution; inf where the residuals leave a parameter open, 0 where it was not
     # free
@@ -127,9 +128,9 @@ class NonlinearFit:
     # residual, start_residual: norms at the solution and at the start
     residual: float
     start_residual: float
-    evaluations: int  # of the residuals, without those for numerical derivatives
+    evaluations: int  # number of evaluations of the residuals, without those for numerical derivatives
     residuals: np.ndarray  # at the solution (k,)
-    # J, G: there, derivatives of the residuals (k, f) and of pi (p, f) with respect to the free coordinates (f,)
+    # J, G: derivatives at the solution of the residuals (k, f) and of pi (p, f) with respect to the free coordinates (f,)
     J: np.ndarray
     G: np.ndarray
 
@@ -145,22 +146,20 @@ def nonlinear_least_squares(
     reference: np.ndarray | None = None,
     gamma: float = 0.0,
     evaluations: int = 200,
-    tolerance: float = 1e-8,
 ) -> NonlinearFit:
-    """The consistent parameters that make residuals small which are no linear function of them, as those of a simulation.
+    """Find the consistent parameters with the smallest residuals, where these are nonlinear functions, as those of a simulation.
 
     Args:
-        residuals: function of pi (p,), returns (k,); in units of their noise if `gamma` is to mean something. Where they are not
-            finite, as of a simulation that runs away, the step that led there is taken back and a shorter one is tried.
-        names: of the parameters, such as `link2.Ixx`; drive constants stay at or above zero.
+        residuals: function of pi (p,) that returns (k,); in units of their noise if `gamma` is used. Where they are not finite, as
+            of a simulation that diverges, the step that led there is taken back and a shorter one is tried.
+        names: names of the parameters, such as `link2.Ixx`; drive constants stay at or above zero.
         start: pi (p,), its links positive definite.
-        jacobian: of the residuals with respect to pi (k, p); None: by differences.
+        jacobian: derivative of the residuals with respect to pi (k, p), as a function of pi; None: by differences.
         free: links and parameters that may change; None: all.
-        scale: how large parameters other than those of links are (p,); None: 1.
-        reference: pi (p,) that holds what the residuals leave open; None: the start.
-        gamma: pulls the coordinates to the reference, with `gamma |x - x_reference|^2` (see `Chart`).
-        evaluations: how many at most.
-        tolerance: part by which the squared residuals must fall for another step.
+        scale: typical sizes (p,) of the parameters that belong to no link; None: 1.
+        reference: pi (p,) from which the prior counts; None: the start.
+        gamma: weight of the prior `gamma |x - x_reference|^2` in coordinates of `Chart`, for what the residuals leave open.
+        evaluations: largest number of evaluations.
 
     Raises:
         InputError: a name in `free` that is not there, a start that is no body, or residuals there that are not finite.
@@ -199,8 +198,6 @@ def nonlinear_least_squares(
         jac=errors_jacobian if jacobian else "2-point",  # type: ignore[arg-type]
         bounds=((lower - x0)[moving], np.inf),
         max_nfev=evaluations,
-        ftol=tolerance,
-        xtol=tolerance,
     )
     if found.status < 1:
         raise ConvergenceError(f"not converged after {evaluations} evaluations: {found.message} (start nearer, or allow more)")
@@ -214,7 +211,7 @@ def nonlinear_least_squares(
 
 
 def chosen(names: Sequence[str], free: Sequence[str] | None) -> np.ndarray:
-    """Which parameters (p,) the names of links and parameters in `free` mean."""
+    """Mask of the parameters (p,) that `free` means, names of links and parameters; None: all."""
     known = {*names, *(name.rpartition(".")[0] for name in names)}
     if unknown := [name for name in free or () if name not in known]:
         raise InputError(f"free={unknown[0]!r} is neither a parameter nor a link among {', '.join(names[:6])}, ...")
@@ -228,9 +225,8 @@ def chosen(names: Sequence[str], free: Sequence[str] | None) -> np.ndarray:
 
 def deviations(J: np.ndarray, residuals: np.ndarray, G: np.ndarray, samples: int) -> np.ndarray:
     """Standard deviations of `G x` from the Jacobian J of the residuals with respect to x; inf where J leaves it open. `samples`:
-    how many errors the residuals stand for: as many as there are, or more where they were reduced."""
-    size = np.linalg.norm(J, axis=0)
-    size = np.where(size > 0, size, 1.0)
+    number of errors that the residuals represent: as many as there are, or more if they were reduced."""
+    size = column_lengths(J)
     _, s, Vt = np.linalg.svd(np.asarray(np.linalg.qr(J / size, mode="r")), full_matrices=True)
     rank = int(np.count_nonzero(s > JACOBIAN_RANK * s.max(initial=0.0)))
     variance = residuals @ residuals / max(samples - rank, 1)

@@ -1,8 +1,8 @@
-"""How base parameters are split into links is a choice, which torques do not show: what a plausible one is.
+"""Plausible links: torques do not tell how base parameters are split into links, so sizes and densities decide.
 
-A body is about as large as the distances between its joints say, and about as dense as other bodies: an ellipsoid about them, of
-one density for all links whose mass is not described. With that the torques of the log say how dense. A link that comes out heavier
-than any metal would be, or with its centre of mass far outside, is not plausible, however well it explains the torques.
+A body is assumed to be about as large as its joints are apart, an ellipsoid around them. All links without a described mass get the
+same density, which follows from the torques of the log. A link that comes out heavier than any metal, or with its centre of mass
+far outside, is not plausible, however well it explains the torques.
 """
 
 from __future__ import annotations
@@ -19,12 +19,13 @@ from qddot.identify.regression.base import Base, random_motions
 from qddot.identify.regression.bodies import body_inertias
 from qddot.identify.regression.columns import Evaluator
 from qddot.identify.regression.parameter_set import ParameterSet
+from qddot.identify.scaling import column_lengths, nonzero
 from qddot.robot import Robot
 from qddot.thresholds import COLUMN_ROUNDING, DENSEST, FAR_CENTRE, LINK_DENSITY, LINK_RADIUS, WEIGHT_FACTOR
 
 
 class Extent(NamedTuple):
-    """An ellipsoid in the axes of a link's frame: its centre (3,) and half its lengths (3,), m."""
+    """An ellipsoid along the axes of a link's frame: centre (3,) and semi-axes (3,), m."""
 
     centre: np.ndarray
     half: np.ndarray
@@ -35,7 +36,7 @@ class Extent(NamedTuple):
         return float(4 / 3 * np.pi * np.prod(self.half))
 
     def filled(self, mass: float) -> np.ndarray:
-        """The ten numbers (10,) of such a body, of one density."""
+        """The ten inertial parameters (10,) of a homogeneous ellipsoid of this mass, kg."""
         J = np.empty((4, 4))
         J[:3, :3] = mass * (np.diag(self.half**2) / 5 + np.outer(self.centre, self.centre))
         J[:3, 3] = J[3, :3] = mass * self.centre
@@ -44,7 +45,7 @@ class Extent(NamedTuple):
 
 
 def extents(robot: Robot) -> dict[str, Extent]:
-    """Moving body -> the ellipsoid about its joints and what is fixed to it, as thick as arms are."""
+    """Moving body -> the ellipsoid around its joints and everything fixed to it, as thick as links of arms usually are."""
     points = {body: np.array(list(points_of(robot, body))) for body in robot.body_names}
     length = {body: max(float(np.ptp(found, axis=0).max()), from_parent(robot, body)) for body, found in points.items()}
     usual = float(np.sqrt(np.mean(np.square(list(length.values()))))) or 1.0
@@ -57,7 +58,7 @@ def extents(robot: Robot) -> dict[str, Extent]:
 
 
 def points_of(robot: Robot, name: str) -> Iterator[list[float]]:
-    """The origin of a body's frame, its joint, those that it carries and frames fixed to it, in the frame (3,)."""
+    """Yield, in a body's frame (3,), the origins of its link, its joint, the joints that it carries and the frames fixed to it."""
     model = robot.model
     body = next(body for body in model.bodies if body.name == name)
     back = body.link.inverse
@@ -68,18 +69,18 @@ def points_of(robot: Robot, name: str) -> Iterator[list[float]]:
 
 
 def from_parent(robot: Robot, name: str) -> float:
-    """How far a body's joint is from the frame that carries it, m: what lies between may belong to either."""
+    """Distance of a body's joint from the frame that carries it, m: what lies between may belong to either body."""
     origins = [joint.origin.p for joint in robot.model.joints if joint.child == name]
     return max((float(np.linalg.norm([float(x) for x in p])) for p in origins), default=0.0)
 
 
 def without_mass(robot: Robot) -> list[str]:
-    """Moving bodies of which the description says no mass."""
+    """Moving bodies without a described mass."""
     return [body for body, ten in body_inertias(robot).items() if not ten[0] > 0]
 
 
 def filled_in(parameter_set: ParameterSet, R: np.ndarray, r: np.ndarray) -> np.ndarray:
-    """Free parameters (f,) as described, with bodies for those without mass, as dense as the torques `|R theta - r|` say."""
+    """Free parameters (f,) as described, with ellipsoids for bodies without mass. Their density is fitted to `|R theta - r|`."""
     theta, extent = parameter_set.described.copy(), extents(parameter_set.robot)
     more = np.zeros(len(theta))
     for body in without_mass(parameter_set.robot):
@@ -92,23 +93,21 @@ def filled_in(parameter_set: ParameterSet, R: np.ndarray, r: np.ndarray) -> np.n
     drives = [k for k, name in enumerate(parameter_set.names) if name.rpartition(".")[0] in parameter_set.robot.joint_names]
     links = np.setdiff1d(np.arange(len(theta)), drives)
     X = np.column_stack([R @ more, R[:, drives]])
-    size = np.linalg.norm(X, axis=0)
-    size = np.where(size > 0, size, 1.0)
+    size = column_lengths(X)
     density = float((np.linalg.lstsq(X / size, r - R[:, links] @ theta[links], rcond=1e-9)[0] / size)[0])
     return theta + more * (density if 0 < density < DENSEST else LINK_DENSITY)
 
 
 def keeping_load(base: Base, R: np.ndarray, r: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The problem `|R theta - r|` with equations for the load by which friction grows, as far as torques leave it open: that of the
-    fit. The weight of a vertical slider looks like an offset, for one, but friction grows with the weight alone."""
+    """Add to the problem `|R theta - r|` equations that keep the load of the fit, with which friction grows, where torques leave it
+    open. The weight of a vertical slider looks like an offset, for one, but friction grows with the weight alone."""
     parameter_set = base.parameter_set
     if parameter_set.carried is None:
         return R, r
     evaluator = Evaluator(parameter_set)
     load = evaluator.load_columns(*random_motions(parameter_set, 2 * len(base.K.T) // parameter_set.robot.nv + 50))
     load = load.reshape(-1, load.shape[-1]) @ parameter_set.T
-    size = np.linalg.norm(load, axis=0) + np.linalg.norm(R, axis=0)
-    size = np.where(size > 0, size, 1.0)
+    size = nonzero(np.linalg.norm(load, axis=0) + np.linalg.norm(R, axis=0))
     K = base.K / size
     _, s, Vt = np.linalg.svd(load / size - load / size @ np.linalg.pinv(K) @ K, full_matrices=False)
     rows = Vt[s > COLUMN_ROUNDING * np.linalg.norm(load / size)] * size
@@ -116,27 +115,28 @@ def keeping_load(base: Base, R: np.ndarray, r: np.ndarray) -> tuple[np.ndarray, 
         return R, r
     carried = np.linalg.lstsq(parameter_set.T, parameter_set.carried - parameter_set.constant, rcond=None)[0]
     wanted = rows @ carried
-    weight = np.linalg.norm(r) / (np.linalg.norm(wanted) or 1.0)  # they count as much as all torques
+    weight = np.linalg.norm(r) / (np.linalg.norm(wanted) or 1.0)  # these equations count as much as all torques together
     return np.vstack([R, weight * rows]), np.append(r, weight * wanted)
 
 
 def weighing(
     parameter_set: ParameterSet, R: np.ndarray, r: np.ndarray, free: np.ndarray, total_mass: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The problem `|R theta - r|` and its prior (f,), with one more equation: what all moving links weigh together."""
+    """Add to the problem `|R theta - r|` an equation for the total mass of the moving links, kg, and scale its prior `free` (f,)
+    to it. Raises InputError: no mass is free."""
     owners, _, kinds = zip(*(name.rpartition(".") for name in parameter_set.names))
     links = np.isin(owners, parameter_set.robot.body_names)
     mass = links & (np.array(kinds) == "m")
     if not mass.any():
         raise InputError(f"no mass of {parameter_set.robot.name} is free: a total of {total_mass:g} kg has nothing to act on")
     known = sum(ten[0] for ten in body_inertias(parameter_set.robot).values()) - parameter_set.described[mass].sum()
-    weight = np.linalg.norm(r) / total_mass  # it counts as much as all torques
+    weight = np.linalg.norm(r) / total_mass  # this equation counts as much as all torques together
     free = np.where(links, free * (total_mass - known) / free[mass].sum(), free)
     return np.vstack([R, weight * mass]), np.append(r, weight * (total_mass - known)), free
 
 
 def implausible(robot: Robot, described: Robot) -> list[str]:
-    """Sentences about links that no real arm has, one a link; a link that is about as described is what it is."""
+    """Describe, a sentence each, the links that no real arm has. Links about as heavy as described are not questioned."""
     found, extent, before = [], extents(robot), body_inertias(described)
     for body, ten in body_inertias(robot).items():
         mass, size = float(ten[0]), extent[body]

@@ -1,9 +1,9 @@
-"""The pseudo-inertia of a link as a linear function of its ten numbers: a real body's is positive definite.
+"""The pseudo-inertia of a link as a linear function of its ten inertial parameters: positive definite for a real body.
 
     J(pi) = [[Sigma, h], [h^T, m]],  Sigma = tr(I)/2 1 - I,  pi = (m, h, Ixx, Ixy, Ixz, Iyy, Iyz, Izz)
 
-It is the second moment of mass in homogeneous coordinates, `J = integral of (r, 1) (r, 1)^T dm`: seen from another frame, in which
-its own has the pose T, the body has `T J T^T`.
+It is the second moment of mass in homogeneous coordinates, `J = integral of (r, 1) (r, 1)^T dm`: in another frame, in which the
+link's own has the pose T, it is `T J T^T`.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ BASIS = _basis()
 
 
 def pseudo_inertia(ten: np.ndarray) -> np.ndarray:
-    """J (..., 4, 4) of ten numbers (..., 10)."""
+    """J (..., 4, 4) of ten inertial parameters (..., 10)."""
     return np.einsum("...k,kij->...ij", ten, BASIS)
 
 
 def ten_vector(J: np.ndarray) -> np.ndarray:
-    """The inverse of `pseudo_inertia`: `I = tr(Sigma) 1 - Sigma`."""
+    """Ten inertial parameters (..., 10) of J (..., 4, 4), the inverse of `pseudo_inertia`: `I = tr(Sigma) 1 - Sigma`."""
     sigma = J[..., :3, :3]
     trace = np.trace(sigma, axis1=-2, axis2=-1)
     moments = [(trace if i == j else 0.0) - sigma[..., i, j] for i, j in UPPER]
@@ -51,13 +51,13 @@ def ten_vector(J: np.ndarray) -> np.ndarray:
 
 
 def congruence(T: np.ndarray) -> np.ndarray:
-    """The matrix (10, 10) of the linear map `J -> T J T^T` on ten numbers, for T (4, 4)."""
+    """The matrix (10, 10) of the linear map `J -> T J T^T` on the ten inertial parameters, for T (4, 4)."""
     return ten_vector(T @ BASIS @ T.T).T
 
 
 def link_columns(names: Sequence[str]) -> dict[str, np.ndarray]:
-    """Link -> the places (10,) of its ten numbers among parameter names such as `link2.Ixx`, in the order of `INERTIAL`. Raises
-    InputError: some of a link's ten numbers are there and others are not."""
+    """Link -> indices (10,) of its ten parameters among names such as `link2.Ixx`, in the order of `INERTIAL`. Raises InputError:
+    only some of a link's ten are there."""
     place = {name: k for k, name in enumerate(names)}
     links = dict.fromkeys(name.rpartition(".")[0] for name in names if name.rpartition(".")[2] in INERTIAL)
     for link in links:
@@ -68,6 +68,6 @@ def link_columns(names: Sequence[str]) -> dict[str, np.ndarray]:
 
 
 def nonnegative_columns(names: Sequence[str]) -> np.ndarray:
-    """Places of drive constants that are never negative: friction, stiffness, rotor inertia; couplings (`a+b.viscous`) are free."""
+    """Indices of drive constants that are never negative: friction, stiffness, rotor inertia; couplings (`a+b.viscous`) may be."""
     kinds = [name for name in DRIVE if name not in ANY_SIGN]
     return np.array([k for k, name in enumerate(names) if name.rpartition(".")[2] in kinds and "+" not in name], dtype=int)

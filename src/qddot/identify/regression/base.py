@@ -1,10 +1,10 @@
-"""Base parameters: the combinations of parameters that any motion can show.
+"""Base parameters: the combinations of parameters that a motion can reveal.
 
     Y theta = Y_B theta_B,    theta_B = theta_1 + K theta_2
 
-Y_B are independent columns of Y. Which they are is decided on random motions, far from any trajectory, where the gap between
-columns that depend on others and columns that do not is many orders of magnitude. Descriptions whose angles are rounded (1.5708
-for pi/2) have axes that are not quite parallel: what shows only through that counts as dependent, and `Base.rounded` names it.
+Y_B are independent columns of Y. They are chosen on random motions rather than on a recorded one, since there the gap between
+dependent and independent columns is many orders of magnitude. In descriptions with rounded angles (1.5708 for pi/2) parallel axes
+are not quite parallel: a parameter that shows only through that counts as dependent, and `Base.rounded` names it.
 """
 
 from __future__ import annotations
@@ -22,16 +22,17 @@ from qddot.thresholds import COLUMN_NOTHING, COLUMN_ROUNDING, RANK_GAP
 
 @dataclass(frozen=True, eq=False)
 class Base:
-    """Which combinations of the free parameters show in the torques.
+    """The combinations of free parameters that the torques depend on.
 
     Attributes:
         parameter_set: the parameters.
-        independent: their columns that are kept (r,), as indices into `parameter_set.names`.
+        independent: the columns that are kept (r,), as indices into `parameter_set.names`.
         K: (r, p): `theta_B = K theta`.
-        gap: shortest independent over longest dependent part of a column, each relative to the longest column of its unit.
-        condition: of the scaled independent columns on random motions: the best any log can do, about.
-        shown: how many of the independent ones motion shows; priors make more parameters independent.
-        rounded: parameter that is taken as dependent, though it shows -> which part of its column does.
+        gap: ratio of the smallest remainder of an independent column to the largest of a dependent one, after projection on the
+            columns before it; each relative to the longest column of its unit.
+        condition: condition number of the scaled independent columns on random motions, about the best that any log can reach.
+        shown: number of independent parameters that motion reveals; priors make more parameters independent.
+        rounded: parameter taken as dependent only because of rounded angles -> the fraction of its column that is independent.
 
     >>> base = qddot.identify.base_parameters(qddot.identify.ParameterSet.of(qddot.load("two_link")))
     >>> base.rank, len(base.parameter_set.names)
@@ -54,11 +55,11 @@ class Base:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """A parameter of each combination, which is in no other (r,)."""
+        """For each combination the one parameter that is in no other (r,)."""
         return tuple(self.parameter_set.names[j] for j in self.independent)
 
     def completed(self, theta: np.ndarray) -> np.ndarray:
-        """All parameters (P,) with these base parameters (r,): what does not show is as described."""
+        """All parameters (P,) with these base parameters (r,); directions that torques do not show stay as described."""
         free = self.parameter_set.described.copy()
         free[list(self.independent)] += theta - self.K @ free
         return self.parameter_set.full(free)
@@ -69,20 +70,18 @@ class Base:
 
     @property
     def grouped(self) -> dict[str, dict[str, float]]:
-        """Parameter that is not independent -> {base parameter: its part in it}; empty for one that never shows."""
+        """Dependent parameter -> {base parameter: its coefficient in that combination}; empty if no torque depends on it."""
         rest = [j for j in range(len(self.parameter_set.names)) if j not in self.independent]
         return {self.parameter_set.names[j]: {n: k for n, k in zip(self.names, self.K[:, j]) if k != 0} for j in rest}
 
     def combination(self, name: str) -> str:
-        """Combination that a base parameter stands for, such as `link1.Izz + link2.Iyy + 0.16*link2.m`."""
+        """The combination that a base parameter stands for, such as `link1.Izz + link2.Iyy + 0.16*link2.m`."""
         row = self.K[self.names.index(name)]
         text = name
-        for j in np.flatnonzero(np.abs(row) > 1e-6 * np.abs(row).max()):  # the rest is rounding of the description
-            if self.parameter_set.names[j] != name:
-                k = row[j]
-                text += (
-                    f" {'-' if k < 0 else '+'} {'' if abs(abs(k) - 1) < 1e-9 else f'{abs(k):.6g}*'}{self.parameter_set.names[j]}"
-                )
+        for j in np.flatnonzero(np.abs(row) > 1e-6 * np.abs(row).max()):  # smaller ones come from rounded descriptions
+            other, k = self.parameter_set.names[j], row[j]
+            if other != name:
+                text += f" {'-' if k < 0 else '+'} {'' if abs(abs(k) - 1) < 1e-9 else f'{abs(k):.6g}*'}{other}"
         return text
 
     @property
@@ -92,7 +91,7 @@ class Base:
 
 
 def base_parameters(parameter_set: ParameterSet) -> Base:
-    """The base of a set of parameters, by random motions: enough for twice as many equations as parameters.
+    """Find the base parameters of a set by random motions, with at least twice as many equations as parameters.
 
     Raises:
         InputError: no clear gap between dependent and independent columns.
@@ -104,13 +103,12 @@ def base_parameters(parameter_set: ParameterSet) -> Base:
     p, n = len(parameter_set.names), parameter_set.robot.nv
     Y = parameter_set.matrix(*random_motions(parameter_set, 2 * p // max(n, 1) + 50)).reshape(-1, p)
     scale = np.linalg.norm(Y, axis=0)
-    shows = scale > COLUMN_NOTHING * scale.max(initial=0.0)  # the rest is rounding
+    shows = scale > COLUMN_NOTHING * scale.max(initial=0.0)  # smaller columns are rounding errors
     scale = np.where(shows, scale, 1.0)
     Y = np.where(shows, Y / scale, 0.0)
     part = scale / compared(parameter_set.names, scale)
-    order = sorted(
-        preference(parameter_set.names), key=lambda j: part[j] < COLUMN_ROUNDING
-    )  # what rounding made stands for nothing
+    # columns that only rounding made come last: they stand for no combination
+    order = sorted(preference(parameter_set.names), key=lambda j: part[j] < COLUMN_ROUNDING)
     kept, left = independent_columns(Y, order, part)
     shown = len(kept)
     if parameter_set.priors:
@@ -137,7 +135,7 @@ def base_parameters(parameter_set: ParameterSet) -> Base:
 
 
 def compared(names: tuple[str, ...], lengths: np.ndarray) -> np.ndarray:
-    """The longest column (p,) of the same unit: masses, first moments and moments of the links among themselves."""
+    """For each column (p,) the length of the longest one of its unit: masses, first moments, moments of inertia, or drives."""
     kinds = [name.rpartition(".")[2].removesuffix("_c") for name in names]
     units = [kind.rstrip("xyz") if kind in PREFERRED else "" for kind in kinds]
     longest = {unit: max(x for x, u in zip(lengths, units) if u == unit) for unit in set(units)}
@@ -145,7 +143,7 @@ def compared(names: tuple[str, ...], lengths: np.ndarray) -> np.ndarray:
 
 
 def random_motions(parameter_set: ParameterSet, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Positions within the limits (or anywhere), rates and accelerations of about one; each (count, nv)."""
+    """Random q within the limits, qd of about 1 and qdd of about 3; each (count, nv)."""
     draw, robot = np.random.default_rng(0), parameter_set.robot
     q = robot.random_configuration(draw, count)
     qd, qdd = draw.normal(size=(2, count, robot.nv))
@@ -153,16 +151,15 @@ def random_motions(parameter_set: ParameterSet, count: int) -> tuple[np.ndarray,
 
 
 def prior_rows(parameter_set: ParameterSet) -> tuple[np.ndarray, np.ndarray]:
-    """Priors as equations with unit variance: (A (k, p), b (k,)), `theta_i / s_i = mean_i / s_i`."""
-    A, b = np.zeros((len(parameter_set.priors), len(parameter_set.names))), np.zeros(len(parameter_set.priors))
-    for i, (name, (mean, deviation)) in enumerate(parameter_set.priors.items()):
-        A[i, parameter_set.place(name)] = 1 / deviation
-        b[i] = mean / deviation
-    return A, b
+    """Priors as equations `theta_i / s_i = mean_i / s_i` of unit variance: (A (k, p), b (k,))."""
+    priors = parameter_set.priors
+    mean, deviation = np.reshape([*priors.values()], (-1, 2)).T
+    rows = np.eye(len(parameter_set.names))[[parameter_set.place(name) for name in priors]]
+    return rows / deviation[:, None], mean / deviation
 
 
 def preference(names: tuple[str, ...]) -> list[int]:
-    """The order in which columns are kept: drives last, link by link, within a link as the symbolic base parameters do."""
+    """The order in which columns are tried: link by link, within a link as for the symbolic base parameters, drives last."""
     kinds = [name.rpartition(".")[2].removesuffix("_c") for name in names]
     links = list(dict.fromkeys(name.rpartition(".")[0] for name, kind in zip(names, kinds) if kind in PREFERRED))
     inner = [j for j, kind in enumerate(kinds) if kind in PREFERRED]
@@ -171,14 +168,14 @@ def preference(names: tuple[str, ...]) -> list[int]:
 
 
 def independent_columns(Y: np.ndarray, order: list[int], size: np.ndarray) -> tuple[list[int], Mapping[int, float]]:
-    """Columns (sorted) that are no combination of those before them, and for every column the length of its part beyond them,
-    where the column itself is as long as `size` says."""
+    """The independent columns (sorted), found one after the other by Gram and Schmidt's method, and for every column the length of
+    what is left of it after projection on those kept before; `size` are the lengths of the columns themselves."""
     Q = np.zeros((len(Y), 0))
     kept, left = [], {}
     for j in order:
         y = Y[:, j]
         length = np.linalg.norm(y)
-        for _ in range(2):  # twice is enough
+        for _ in range(2):  # the second pass removes the rounding errors of the first
             y = y - Q @ (Q.T @ y)
         left[j] = float(size[j] * np.linalg.norm(y) / length) if length > 0 else 0.0
         if left[j] > COLUMN_ROUNDING:

@@ -1,4 +1,4 @@
-"""The regressor of a set of parameters: what each multiplies along a motion, and what is known without them."""
+"""The regressor of a parameter set along a motion: a column for each parameter, and the torques that are known without them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Evaluator:
-    """Computes the columns of all parameters, row by row of the joints, without those that are always zero there."""
+    """Computes the columns of all parameters for each joint's row, without those that are always zero in it."""
 
     def __init__(self, parameter_set: ParameterSet) -> None:
         self.parameter_set, robot = parameter_set, parameter_set.robot
@@ -24,19 +24,18 @@ class Evaluator:
         self.motors = coupled_motors(robot)
         self.knows = self.sprung or self.motors is not None or bool(np.any(parameter_set.constant))
         self.links = links
-        self.rotors = [
-            (j, links + k, t.rows[j]) for k, t in enumerate(parameter_set.terms) if t.name.endswith(".armature") for j in t.rows
-        ]
+        terms = list(enumerate(parameter_set.terms, start=links))
+        self.rotors = [(j, k, t.rows[j]) for k, t in terms if t.name.endswith(".armature") for j in t.rows]
         reach = self.bare.regressor(*np.random.default_rng(0).normal(size=(3, 8, robot.nv)))
         self.carried = [np.flatnonzero(np.any(reach[:, j] != 0, axis=0)) for j in range(robot.nv)]
-        self.driven = [[(links + k, t.rows[j]) for k, t in enumerate(parameter_set.terms) if j in t.rows] for j in range(robot.nv)]
+        self.driven = [[(k, t.rows[j]) for k, t in terms if j in t.rows] for j in range(robot.nv)]
         self.used = [np.array([*carried, *(k for k, _ in driven)], int) for carried, driven in zip(self.carried, self.driven)]
 
     def at(
         self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray, sliding: np.ndarray | None = None, out: np.ndarray | None = None
     ) -> Moved:
-        """The columns for a motion (N, nv); `sliding`: rates as dry friction sees them, if not as they are; `out` (N, nv, links) is
-        where those of the links go."""
+        """The columns for a motion (N, nv); `sliding`: rates for dry friction, if they differ from qd; `out` (N, nv, links): buffer
+        for the columns of the links."""
         motion = Motion(q, qd, qdd, np.zeros((0, q.shape[1])), sliding)
         Y = self.bare.regressor(q, qd, qdd, threads=1, out=out)
         return Moved(self, motion._replace(load=self.load(motion, Y)) if self.parameter_set.is_loaded else motion, Y)
@@ -53,7 +52,7 @@ class Evaluator:
         return load
 
     def load_columns(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
-        """Columns of the load (N, nv, P): it is the sum of them times the parameters pi (P,), springs of the robot left out."""
+        """Columns (N, nv, P) by which parameters pi (P,) make the load, without the robot's springs."""
         motion = Motion(q, qd, qdd, np.zeros((0, q.shape[1])))
         found = np.zeros((*q.shape, self.links + len(self.parameter_set.terms)))
         found[..., : self.links] = self.bare.regressor(q, qd, qdd, threads=1)
@@ -63,7 +62,7 @@ class Evaluator:
 
 
 class Moved(NamedTuple):
-    """The columns for one motion; `Y` (N, nv, links) are those of the links."""
+    """The columns along one motion; `Y` (N, nv, links) are those of the links."""
 
     evaluator: Evaluator
     motion: Motion
@@ -75,19 +74,13 @@ class Moved(NamedTuple):
         return self.picked(j, np.arange(count), np.empty((len(self.Y), count)))
 
     def picked(self, j: int, places: np.ndarray, out: np.ndarray) -> np.ndarray:
-        """Some columns of joint j's row, into the first columns of `out`."""
+        """Write the columns of joint j's row at `places` in `used[j]`, those of links first, into the first columns of `out`."""
         carried, driven = self.evaluator.carried[j], self.evaluator.driven[j]
-        links = self.links(j, places, out)
-        for k, place in enumerate(places[links:], start=links):
-            out[:, k] = driven[place - len(carried)][1](self.motion)
-        return out
-
-    def links(self, j: int, places: np.ndarray, out: np.ndarray) -> int:
-        """Write those of the columns that are of links into the first columns of `out`, and return how many they are."""
-        carried = self.evaluator.carried[j]
         links = places[places < len(carried)]
         out[:, : len(links)] = self.Y[:, j].take(carried[links], axis=1)
-        return len(links)
+        for k, place in enumerate(places[len(links) :], start=len(links)):
+            out[:, k] = driven[place - len(carried)][1](self.motion)
+        return out
 
     def known(self) -> np.ndarray:
         """Joint forces of fixed parameters, springs and coupled motors (N, nv)."""

@@ -1,4 +1,4 @@
-"""Parameters of the drives, and what each multiplies: the laws of `qddot.model.friction` over the samples of a log."""
+"""Parameters of the drives and their columns: the laws of `qddot.model.friction` evaluated at the samples of a log."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ ARRAYS = Arrays()
 
 
 class Motion(NamedTuple):
-    """Joint positions, rates and accelerations, and the load: what acts on the joints but friction; each (N, nv). `sliding` are the
-    rates as dry friction sees them, if not as they are: smaller where samples are so few that its step is over between two."""
+    """Joint positions, rates and accelerations, and the load, which is all that acts on the joints except friction; each (N, nv).
+    `sliding` are the rates for dry friction, if they differ from `qd`: smaller where its step is over between two samples."""
 
     q: np.ndarray
     qd: np.ndarray
@@ -27,23 +27,24 @@ class Motion(NamedTuple):
     sliding: np.ndarray | None = None
 
     def speed(self, j: int, dry: bool) -> np.ndarray:
-        """The speed of joint j (N,) as friction sees it."""
+        """The speed of joint j (N,) with which dry or other friction is computed."""
         return (self.sliding if dry and self.sliding is not None else self.qd)[:, j]
 
 
+Column = Callable[[Motion], np.ndarray]
+"""Computes a column (N,) of one joint's rows of the regressor."""
+
+
 class Term(NamedTuple):
-    """A parameter of the drives: what it multiplies in each of some joints' rows, by their index -> (N,)."""
+    """A parameter of the drives, with its column in the rows of each joint on which it acts, by the joint's index."""
 
     name: str
-    rows: Mapping[int, Callable[[Motion], np.ndarray]]
+    rows: Mapping[int, Column]
     value: float  # in the robot as described
 
 
-Column = Callable[[Motion], np.ndarray]
-
-
 def drive_columns(asked: Mapping[str, Any], joint: str, j: int, width: float) -> Iterator[tuple[str, Column]]:
-    """Each constant of joint j's friction, spring and harmonics that is asked of `ParameterSet.of`, and what it multiplies.
+    """Yield the name and column of each constant of joint j's friction, spring and harmonics that `ParameterSet.of` was asked for.
     `width`: the smoothing velocity of dry friction; 0: a sign."""
     for law in asked_laws(asked, width):
         for constant, _ in law.constants(law):
@@ -56,29 +57,29 @@ def drive_columns(asked: Mapping[str, Any], joint: str, j: int, width: float) ->
 
 
 def is_smooth(name: str, names: Container[str]) -> bool:
-    """Whether what one of some parameters multiplies is as smooth as positions and rates: no step, kink or period of its own."""
+    """True if the column of this parameter is as smooth as positions and rates: without steps, kinks or harmonics."""
     kind = name.rpartition(".")[2]
     return kind in ("armature", "viscous", "viscous_cubic", "offset", "stiffness") and name + OTHER_WAY not in names
 
 
 def is_friction(name: str) -> bool:
-    """Whether a parameter of this name is a constant of friction, one that brakes."""
+    """True if a parameter of this name is a constant of friction that brakes, which an offset does not."""
     kind = name.rpartition(".")[2].removesuffix(OTHER_WAY)
     return kind == LOAD or any(kind == law.name and kind != "offset" for law in LAWS)
 
 
 def is_harmonic(kind: str) -> bool:
-    """Whether a constant of a drive by this name is that of a harmonic: `cos7`, `sin7`."""
+    """True if a drive's constant of this name belongs to a harmonic: `cos7`, `sin7`."""
     return kind[:3] in ("cos", "sin") and kind[3:].isdigit()
 
 
 def asked_laws(asked: Mapping[str, Any], width: float) -> list[ShaftFriction]:
-    """One friction for each law that is asked for, with a constant of one."""
+    """One friction model for each law that is asked for, with a constant of one."""
     asymmetric, stribeck = asked["asymmetric"], asked["stribeck"]
-    both = (1.0, 2.0) if asymmetric else (1.0, 1.0)  # any two that differ have a column each
+    both = (1.0, 2.0) if asymmetric else (1.0, 1.0)  # constants that differ get a column for each direction
     wanted: dict[str, Any] = {name: both if name == "viscous" else 1.0 for name in POWERS[: int(asked["viscous"])]}
     wanted |= {"coulomb": both} if asked["coulomb"] else {}
-    wanted |= {"offset": 1.0} if asked["offset"] and (width or not asymmetric) else {}  # two signs add up to an offset
+    wanted |= {"offset": 1.0} if asked["offset"] and (width or not asymmetric) else {}  # a sign each way contains the offset
     wanted |= {"stribeck": (1.0, 1.0)} if stribeck is not None else {}
     wanted |= {"load": 1.0} if asked["load"] else {}
     steepness = 1 / stribeck if stribeck else 0.0
@@ -86,18 +87,18 @@ def asked_laws(asked: Mapping[str, Any], width: float) -> list[ShaftFriction]:
 
 
 def orders(harmonics: int | Sequence[int]) -> Sequence[int]:
-    """Which harmonics are meant by how many, or by themselves."""
+    """Orders of the harmonics, given as their number or as a list."""
     found = range(1, harmonics + 1) if isinstance(harmonics, int) else tuple(harmonics)
     if any(k < 1 for k in found) or len(set(found)) < len(found):
         raise InputError(f"harmonics={harmonics!r}: how many, or which of them: 1, 2, ..., each once")
     return found
 
 
-def friction_column(friction: ShaftFriction, constant: str, j: int) -> Callable[[Motion], np.ndarray]:
-    """Function that computes the column (N,) of one constant of joint j's friction, which has this law only."""
+def friction_column(friction: ShaftFriction, constant: str, j: int) -> Column:
+    """The column of one constant of joint j's friction; `friction` has this law only."""
     law = next((law for law in LAWS if law.name == constant.removesuffix(OTHER_WAY)), None)  # none: friction by the load
     dry = law is None or law.is_dry
-    if constant == "stribeck":  # only its step is dry: it falls with the speed itself
+    if constant == "stribeck":  # only its step takes the speed for dry friction, its fall takes qd
         return lambda x: friction.at(ARRAYS, x.speed(j, dry)).step / friction.at(ARRAYS, x.qd[:, j]).fall
     if law is not None and law.is_same_both_ways(friction):
         return lambda x: np.broadcast_to(law.curve(friction.at(ARRAYS, x.speed(j, dry))), len(x.qd))
@@ -105,8 +106,8 @@ def friction_column(friction: ShaftFriction, constant: str, j: int) -> Callable[
 
 
 def described(friction: ShaftFriction, constant: str, asymmetric: bool) -> float:
-    """The value of a constant in a drive; where both directions share one, their mean, and half the difference is an offset.
-    Springs and harmonics are found beside those of the robot: 0."""
+    """The value of a constant in a described drive. Where one constant is sought for both directions, it is their mean, and half
+    the difference of Coulomb friction is part of the offset. Springs and harmonics are sought in addition to the robot's: 0."""
     if not hasattr(friction, constant.removesuffix(OTHER_WAY)):
         return 0.0
     of = {name: pair(getattr(friction, name)) for name in ("viscous", "coulomb", "stribeck")}
@@ -121,8 +122,8 @@ def described(friction: ShaftFriction, constant: str, asymmetric: bool) -> float
 
 
 def coupling(i: int, j: int, name: str, width: float) -> list[Term]:
-    """A motor that turns with the sum of two joints: its rotor and friction act in both rows (each joint's own part of them is in
-    the joint's own parameters)."""
+    """The terms of a motor that turns with the sum of two joints: its rotor and friction act in both joints' rows. The part of each
+    that acts on its own joint is contained in the joint's own parameters."""
     dry = ShaftFriction(coulomb=(1.0, 1.0), width=width)
     both = lambda x: dry.at(ARRAYS, x.qd[:, i] + x.qd[:, j]).step  # noqa: E731
     return [

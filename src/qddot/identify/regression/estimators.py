@@ -1,15 +1,16 @@
-"""Least squares from triangular factors: weighted by joint, with honest uncertainty.
+"""Least squares from triangular factors: weighted by joint, with standard deviations that allow for coloured residuals.
 
     theta = argmin sum_j |tau_j - X_j theta|^2 / sigma_j^2
 
-The classical covariance believes that every sample errs by itself. Real residuals are coloured (by filters, by friction that the
-model does not know), so standard deviations here come from blocks of time: each block is left out once, and the spread of the
+The classical covariance assumes that samples err independently. Real residuals are coloured (by filters, by friction that the
+model does not have), so standard deviations here come from blocks of time: each block is left out once, and the spread of the
 estimates (the jackknife, a block-sandwich covariance corrected for leverage) is the uncertainty. The same estimates predict the
-blocks they have not seen, which is the cross-validation.
+blocks that were left out, which is the cross-validation.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -19,6 +20,7 @@ from scipy import stats
 from qddot.errors import InputError
 from qddot.identify.regression.base import Base, prior_rows
 from qddot.identify.regression.reduction import Factors
+from qddot.identify.scaling import column_lengths
 from qddot.thresholds import CONFIDENCE, WEIGHT_ROUNDS
 
 
@@ -27,20 +29,20 @@ class Estimate:
     """Base parameters and how well they are known.
 
     Attributes:
-        base: what the parameters are.
+        base: the base parameters.
         method: `"ols"`, `"wls"`, `"irls"` or `"iv"`.
-        theta: (r,).
+        theta: their values (r,).
         sigma: noise of each joint's torque (nv,), N m.
         classical: covariance (r, r) if all samples erred independently.
         sandwich: covariance (r, r) from the blocks, and from the priors.
-        unseen: torque error of each joint (nv,), rms in N m, in blocks that took no part in the estimate that predicts them.
-        blocks: number of them.
-        samples: rows of the joint that rests least.
-        memory: how many times larger the sandwich was made, since neighbouring blocks err alike; 1 where they do not.
-        condition: of the weighted regressor of the data with its columns scaled to length 1, in the directions that motion can show
-            (others are known by their priors).
-        condition_raw: of the weighted regressor in SI units.
-        weakest: direction (r,) in the scaled parameters that the data say least of.
+        unseen: rms torque error of each joint (nv,), N m, in blocks predicted by an estimate made without them.
+        blocks: number of blocks.
+        samples: number of samples of the joint that rests least.
+        memory: factor by which the sandwich was enlarged, since neighbouring blocks err alike; 1 where they do not.
+        condition: condition number of the weighted regressor of the data with columns scaled to length 1, in the directions that
+            motion can show (others are known by their priors).
+        condition_raw: condition number of the weighted regressor in SI units.
+        weakest: direction (r,) in the scaled parameters that the data determine least.
 
     >>> robot = qddot.load("two_link")
     >>> push = lambda t, q, qd: [3 * np.sin(2 * t), np.sin(3 * t)]
@@ -99,19 +101,19 @@ class Estimate:
 
     @property
     def known(self) -> np.ndarray:
-        """Which parameters (r,) the intervals tell from zero, and reach no further than half the value to each side."""
+        """True for parameters (r,) whose 95 % interval reaches no further than half the value to each side."""
         return self.reach * self.std < np.abs(self.theta) / 2
 
     @property
     def by_chance(self) -> int:
-        """Number of parameters that may seem `known` though all are zero: one in twenty 95 % intervals misses."""
+        """Largest number of parameters that seem `known` by chance if all are zero: one in twenty 95 % intervals misses."""
         return int(stats.binom.ppf(CONFIDENCE, len(self.theta), 1 - CONFIDENCE))
 
 
 def least_squares(factors: Factors, method: str = "wls") -> Estimate:
-    """Ordinary (`"ols"`) or weighted (`"wls"`, `"irls"`) least squares.
+    """Solve ordinary (`"ols"`) or weighted (`"wls"`, `"irls"`) least squares.
 
-    The weights are those at which each joint's residuals have variance 1, found by turns with the estimate.
+    The weights make the variance of each joint's residuals 1; they and the estimate are computed by turns.
 
     Raises:
         InputError: fewer samples than parameters.
@@ -130,7 +132,7 @@ def least_squares(factors: Factors, method: str = "wls") -> Estimate:
 
 
 def weighted(factors: Factors, method: str = "wls") -> tuple[np.ndarray, np.ndarray]:
-    """The parameters (r,) alone, and the noise of each joint's torque (nv,) by which it is weighted."""
+    """The estimate alone: parameters (r,) and the noise of each joint's torque (nv,) by which it is weighted."""
     base, n = factors.base, len(factors.columns)
     total = factors.merged(range(len(factors.R)))
     count = factors.rows.sum(axis=0)
@@ -151,10 +153,15 @@ def weighted(factors: Factors, method: str = "wls") -> tuple[np.ndarray, np.ndar
 
 
 def solve(base: Base, columns: list[np.ndarray], R: list[np.ndarray], sigma: np.ndarray) -> np.ndarray:
-    """theta (r,) from the factors of all data, the joints weighted by 1 / sigma; the shortest (in scaled parameters) of several."""
+    """theta (r,) from the factors of all data, the joints weighted by 1 / sigma; the shortest solution (in scaled parameters)."""
     X, y = stacked(base, columns, R, sigma)
-    scale = lengths(X)
+    scale = column_lengths(X)
     return np.linalg.lstsq(X / scale, y, rcond=1e-12)[0] / scale
+
+
+def equations(factors: Factors, sigma: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The weighted triangles of a whole log as one system X theta = y, priors included."""
+    return stacked(factors.base, factors.columns, factors.merged(range(len(factors.R))), sigma)
 
 
 def stacked(base: Base, columns: list[np.ndarray], R: list[np.ndarray], sigma: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -172,33 +179,38 @@ def stacked(base: Base, columns: list[np.ndarray], R: list[np.ndarray], sigma: n
 
 
 def base_prior(base: Base) -> tuple[np.ndarray, np.ndarray]:
-    """The prior knowledge of free parameters, which are all independent where there is some, as rows over the base."""
+    """The priors as equations of base parameters: (A (k, r), b (k,)). Every parameter with a prior is independent."""
     A, b = prior_rows(base.parameter_set)
     return A[:, list(base.independent)], b
 
 
-def lengths(X: np.ndarray) -> np.ndarray:
-    scale = np.linalg.norm(X, axis=0)
-    return np.where(scale > 0, scale, 1.0)
+def errors(columns: Sequence[np.ndarray], R: Sequence[np.ndarray], theta: np.ndarray) -> list[np.ndarray]:
+    """Residuals of each joint's triangle, whose sum of squares is that of its samples, in (N m)^2."""
+    return [r[:, -1] - r[:, :-1] @ theta[here] for here, r in zip(columns, R)]
+
+
+def squared_errors(columns: Sequence[np.ndarray], R: Sequence[np.ndarray], theta: np.ndarray) -> np.ndarray:
+    """Sum of squared residuals of each joint (nv,), (N m)^2."""
+    return np.array([np.sum(e**2) for e in errors(columns, R, theta)])
 
 
 def noise(columns: list[np.ndarray], R: list[np.ndarray], theta: np.ndarray, count: np.ndarray) -> np.ndarray:
-    """Return the noise of each joint's torque (nv,): rms of what theta leaves, the parameters' freedom taken off."""
-    left = np.array([np.linalg.norm(r[:, -1] - r[:, :-1] @ theta[here]) for here, r in zip(columns, R)])
+    """Noise of each joint's torque (nv,): rms of its residuals, divided by the degrees of freedom instead of the samples."""
+    left = np.array([np.linalg.norm(e) for e in errors(columns, R, theta)])
     freedom = np.maximum(1.0, count - len(theta) / len(R))
     largest = max(np.linalg.norm(r[:, -1]) for r in R)
     return np.maximum(left, 1e-12 * largest) / np.sqrt(freedom)
 
 
 def assessed(factors: Factors, method: str, theta: np.ndarray, sigma: np.ndarray) -> Estimate:
-    """The estimate with its uncertainty, from the blocks."""
+    """Add to parameters theta (r,) and noise sigma (nv,) the uncertainty, from the blocks."""
     base, columns, count = factors.base, factors.columns, factors.rows.sum(axis=0)
-    X, _ = stacked(base, columns, factors.merged(range(len(factors.R))), sigma)
-    scale = lengths(X)
+    X, _ = equations(factors, sigma)
+    scale = column_lengths(X)
     _, s, Vt = np.linalg.svd(X / scale, full_matrices=False)
     s = np.maximum(s, 1e-14 * s[0])
     inverse = (Vt.T / s**2) @ Vt
-    some = [R for R, rows in zip(factors.R, factors.rows) if rows.any()]  # blocks at rest say nothing
+    some = [R for R, rows in zip(factors.R, factors.rows) if rows.any()]  # blocks at rest have no equations
     blocks = [stacked(base, columns, R, sigma) for R in some]
     rows = len(X) - len(base_prior(base)[0])  # priors belong to no block
     condition, weakest = conditioned(X[:rows], base.shown)
@@ -207,14 +219,14 @@ def assessed(factors: Factors, method: str, theta: np.ndarray, sigma: np.ndarray
     for k, (Xk, yk) in enumerate(blocks):
         Xk, yk = Xk[:rows] / scale, yk[:rows]
         H = Xk @ inverse @ Xk.T  # leverage of the block
-        left = np.linalg.solve((1 + 1e-9) * np.eye(len(H)) - H, yk - Xk @ (theta * scale))  # what the others leave of it
+        left = np.linalg.solve((1 + 1e-9) * np.eye(len(H)) - H, yk - Xk @ (theta * scale))  # error of a fit to the other blocks
         moved[k] = inverse @ Xk.T @ left
         parts = np.split(left, np.cumsum([len(r) for r in some[k]])[:-1])
         unseen += [np.sum(part**2) for part in parts]
     B = len(blocks)
     spread = moved - moved.mean(axis=0) if B > 1 else moved
     alike = memory(spread @ Vt.T * s)
-    prior = inverse @ (X[rows:] / scale).T  # whose errors are as large as they are said to be
+    prior = inverse @ (X[rows:] / scale).T  # priors are trusted to have the deviation that was given
     outer = np.outer(scale, scale)
     return Estimate(
         base=base,
@@ -234,14 +246,15 @@ def assessed(factors: Factors, method: str, theta: np.ndarray, sigma: np.ndarray
 
 
 def conditioned(X: np.ndarray, shown: int) -> tuple[float, np.ndarray]:
-    """Condition number of a regressor with columns of length 1, in as many directions as motion can show, and the weakest (r,)."""
-    _, s, Vt = np.linalg.svd(X / lengths(X), full_matrices=False)
+    """Condition number of a regressor with columns scaled to length 1, in the `shown` directions that motion can show, and the
+    weakest of those (r,)."""
+    _, s, Vt = np.linalg.svd(X / column_lengths(X), full_matrices=False)
     last = min(shown, len(s)) - 1
     return float(s[0] / max(s[last], 1e-14 * s[0])), Vt[last]
 
 
 def memory(moved: np.ndarray) -> float:
-    """Factor by which neighbours' common errors raise the variance of a sum over blocks (B, r): Bartlett's sum of correlations."""
+    """Factor by which correlation between neighbours raises the variance of a sum over blocks (B, r): Bartlett's sum."""
     B = len(moved)
     reach = int(np.sqrt(B))
     power = np.sum(moved**2)
@@ -252,8 +265,8 @@ def memory(moved: np.ndarray) -> float:
 
 
 def essential(factors: Factors, estimate: Estimate, *, rise: float = 0.01) -> tuple[str, ...]:
-    """Parameters without which the torques cannot be explained: the least certain are dropped, one by one, as long as the weighted
-    residual rises by no more than the fraction `rise` (Gautier's essential parameters).
+    """Return the parameters that explain the torques nearly as well as all do: the least certain are dropped, one by one, as long
+    as the weighted residual rises by no more than the fraction `rise` (Gautier's essential parameters).
 
     >>> robot = qddot.load("two_link")
     >>> push = lambda t, q, qd: [3 * np.sin(2 * t), np.sin(3 * t)]
@@ -266,9 +279,9 @@ def essential(factors: Factors, estimate: Estimate, *, rise: float = 0.01) -> tu
     >>> fewer < few < base.rank  # fewer explain as much, and still fewer nearly as much
     True
     """
-    base, columns = factors.base, factors.columns
-    X, y = stacked(base, columns, factors.merged(range(len(factors.R))), estimate.sigma)
-    scale = lengths(X)
+    base = factors.base
+    X, y = equations(factors, estimate.sigma)
+    scale = column_lengths(X)
     X = X / scale
     kept = list(range(base.rank))
     limit = (1 + rise) ** 2 * np.sum((y - X @ (estimate.theta * scale)) ** 2)

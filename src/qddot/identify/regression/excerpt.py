@@ -1,4 +1,4 @@
-"""An excerpt of a prepared log: as many samples as a comparison of models needs, all over it."""
+"""An excerpt of a prepared log: samples spread over it, as many as a comparison of models needs."""
 
 from __future__ import annotations
 
@@ -15,26 +15,27 @@ ARRAYS = ("t", "q", "qd", "qdd", "tau_raw")
 
 
 def few(signals: Signals) -> Signals:
-    """Samples that tell all that the filter passes, in stretches all over the log."""
+    """Excerpt with as few samples as represent all that the filter passes, in stretches spread over the log."""
     return thinned_out(signals, coarsest_step(signals), TRIAL_SAMPLES)
 
 
 def many(signals: Signals) -> Signals:
-    """Samples for laws of friction, whose steps are over between samples that are few: all, of a log of up to 20,000."""
+    """Excerpt for laws of friction, whose steps coarse sampling would miss: all samples of a log of up to 20,000."""
     return thinned_out(signals, min(-(-len(signals) // LAW_SAMPLES), coarsest_step(signals)), LAW_SAMPLES)
 
 
 def coarsest_step(signals: Signals) -> int:
+    """Largest distance between samples that still represent all that the filter passes."""
     return max(1, int(signals.rate / (TRIAL_RATE * signals.cutoff)))
 
 
 def thinned_out(signals: Signals, step: int, most: int) -> Signals:
-    """Every `step`-th sample, in stretches all over the log with about as many samples at most."""
+    """Excerpt of every `step`-th sample, in stretches spread over the log with about `most` samples together."""
     return joined([taken(signals, stretch) for stretch in stretches(signals, step, most)])
 
 
 def stretches(signals: Signals, step: int, most: int) -> list[range]:
-    """Samples at equal distances in stretches at equal distances, about as many as told at most."""
+    """Ranges of every `step`-th sample, in stretches at equal distances, with about `most` samples together."""
     window = TRIAL_WINDOW * (2 * signals.low_pass.half + 1)
     every = window * max(1, -(-len(signals) // (step * most)))
     starts = [(start, s.stop) for s in signals.segments for start in range(s.start, s.stop, every)]
@@ -45,8 +46,10 @@ def stretches(signals: Signals, step: int, most: int) -> list[range]:
 
 
 def taken(signals: Signals, rows: range) -> Signals:
-    """Some samples at equal distances as a log of its own."""
-    arrays = {name: getattr(signals, name)[rows.start : rows.stop : rows.step].copy() for name in ARRAYS}  # no view: all would stay
+    """Samples at equal distances as a log of their own."""
+    arrays = {
+        name: getattr(signals, name)[rows.start : rows.stop : rows.step].copy() for name in ARRAYS
+    }  # views keep the log alive
     arrays["tau_raw"] = without_noise(signals, rows)
     arrays["log_paces"] = signals.paces[rows.start : rows.stop : rows.step].copy()
     rate, thinned = signals.rate / rows.step, signals.thinned * rows.step
@@ -54,14 +57,13 @@ def taken(signals: Signals, rows: range) -> Signals:
 
 
 def joined(parts: Sequence[Signals]) -> Signals:
-    """Logs of one motion as segments of one."""
+    """Join logs of one motion as segments of one log."""
     arrays = {name: np.concatenate([getattr(one, name) for one in parts]) for name in (*ARRAYS, "log_paces")}
     return replace(parts[0], **arrays, segments=stacked(map(len, parts)))
 
 
 def without_noise(signals: Signals, rows: range) -> np.ndarray:
-    """Torques of some samples at equal distances, which say all that lies well below the cut-off: noise from above half of their
-    rate, which would come back there, is taken out."""
+    """Torques of samples at equal distances, low-passed against aliasing: noise above half of their rate is removed."""
     if rows.step == 1:
         return signals.tau_raw[rows.start : rows.stop]
     low_pass = LowPass(signals.rate, min(TRIAL_RATE / 2 * signals.cutoff, HIGHEST_CUTOFF * signals.rate))
@@ -72,7 +74,7 @@ def without_noise(signals: Signals, rows: range) -> np.ndarray:
 
 
 class Excerpt:
-    """Stretches of parts at equal distances, about as many as of a whole log (`few`), however many parts come."""
+    """Collects an excerpt like `few` from the parts of a log, of about the same size however many parts come."""
 
     def __init__(self) -> None:
         self.kept: list[Signals] = []

@@ -1,4 +1,4 @@
-"""Choice of the filter by the log itself: the cut-off, and whether measured velocities and accelerations serve."""
+"""Choice of the filter from the log itself: the cut-off, and whether measured velocities and accelerations are used."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Part = tuple[np.ndarray, np.ndarray, np.ndarray | None, np.ndarray, np.ndarray |
 
 
 def evened(log: Log, segment: slice, rate: float) -> Part:
-    """t, q, qd, tau, qdd of a segment at even times."""
+    """Resample a segment to even times, if needed: t, q, qd, tau, qdd."""
     t, q, tau = log.t[segment], log.q[segment], log.tau[segment]
     qd, qdd = (None if x is None else x[segment] for x in (log.qd, log.qdd))
     if len(t) < 4 or is_uniform(t, rate):
@@ -31,7 +31,7 @@ def evened(log: Log, segment: slice, rate: float) -> Part:
 
 
 def chosen_acceleration(log: Log, cutoff: float) -> tuple[bool, str]:
-    """Whether the log's accelerations serve, and why: below the cut-off they must be those of its positions."""
+    """Decide if the log's accelerations are used, with the reason: below the cut-off they must agree with its positions."""
     t, q, _, _, qdd = most_moving(log)
     low_pass = LowPass(log.rate, cutoff)
     if qdd is None or len(t) < 2 * low_pass.half + 9:
@@ -44,7 +44,7 @@ def chosen_acceleration(log: Log, cutoff: float) -> tuple[bool, str]:
 
 
 def most_moving(log: Log) -> Part:
-    """The segment with the most motion, at even times: a rest says nothing of frequencies, however long."""
+    """The segment with the most motion, at even times: rests tell nothing about frequencies, however long they are."""
     segment = max(log.segments, key=lambda s: float(np.sum(np.var(log.q[s], axis=0))) * (s.stop - s.start))
     return evened(log, segment, log.rate)
 
@@ -65,28 +65,24 @@ def chosen_cutoff(log: Log) -> tuple[float, str]:
             f"as high as it takes for the filter's ends to cost no more than a tenth of {span:.3g} s",
         ),
     )
-    if wanted > HIGHEST_CUTOFF * log.rate:
-        wanted, why = (
-            HIGHEST_CUTOFF * log.rate,
-            f"a quarter of the rate; the motion would need {wanted:.3g} Hz, so accelerations will be poor",
-        )
+    highest = HIGHEST_CUTOFF * log.rate
+    if wanted > highest:
+        wanted, why = highest, f"a quarter of the rate; the motion would need {wanted:.3g} Hz, so accelerations will be poor"
     return wanted, f"{wanted:.3g} Hz: {why}"
 
 
 def chosen_velocity(log: Log, cutoff: float) -> tuple[Velocity, str]:
-    """Whether measured velocities serve better than differentiated positions."""
+    """Decide between measured velocities and differentiated positions, with the reason."""
     if log.qd is None:
         return "derivative", "positions are differentiated: the log has no velocities"
     agreement = velocity_agreement(log)
     if not agreement.good:
         return "derivative", f"positions are differentiated: the log's velocities do not agree with them ({agreement})"
-    part = most_moving(log)
-    by_position, by_velocity = (noise_floor(*densities(x, log.rate)) for x in part[1:3] if x is not None)
+    _, *measured = most_moving(log)[:3]
+    by_position, by_velocity = (noise_floor(*densities(x, log.rate)) for x in measured if x is not None)
     ratio = float(np.median(np.sqrt(by_velocity / np.maximum(by_position * (2 * np.pi * cutoff) ** 2, 1e-300))))
     if ratio > 1:
         why = f"below {cutoff:.3g} Hz that is {ratio:.2g} times less noisy than the log's velocities"
         return "derivative", f"positions are differentiated: {why}"
-    return (
-        "measured",
-        f"the log's: they agree with the positions ({agreement}) and are {1 / max(ratio, 1e-300):.2g} times less noisy",
-    )
+    less = 1 / max(ratio, 1e-300)
+    return "measured", f"the log's: they agree with the positions ({agreement}) and are {less:.2g} times less noisy"

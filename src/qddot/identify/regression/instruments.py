@@ -2,8 +2,8 @@
 
     theta = (Z^T W X)^-1 Z^T W tau
 
-X is computed from measured positions, whose noise then stands on both sides. Z are the same columns for a motion that has not seen
-that noise: the commanded one, or one simulated with the parameters found so far (Janot, Vandanjon and Gautier 2014).
+X is computed from measured positions, so its errors are correlated with those of the equation. Z are the same columns for a motion
+without that noise: the commanded one, or one simulated with the parameters found so far (Janot, Vandanjon and Gautier 2014).
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ import numpy as np
 
 from qddot.errors import InputError, SingularityError
 from qddot.identify.regression.base import Base
-from qddot.identify.regression.estimators import Estimate, lengths
+from qddot.identify.regression.estimators import Estimate
 from qddot.identify.regression.pieces import pieces
 from qddot.identify.regression.rows import Rows
 from qddot.identify.regression.signals import Signals
 
 
 def instrumental(base: Base, signals: Signals, reference: tuple[np.ndarray, np.ndarray, np.ndarray], start: Estimate) -> Estimate:
-    """The estimate by instruments.
+    """Estimate base parameters by instrumental variables.
 
     Args:
         signals: the prepared log.
@@ -46,10 +46,11 @@ def instrumental(base: Base, signals: Signals, reference: tuple[np.ndarray, np.n
     for name, x in zip(("q", "qd", "qdd"), reference):
         if np.shape(x) != signals.q.shape:
             raise InputError(f"the reference's {name} has shape {np.shape(x)}, the log {signals.q.shape}")
-    rows, weights = Rows(base), 1 / start.sigma**2
-    r, scale = base.rank, lengths(start_columns(start))
+    rows, weights, r = Rows(base), 1 / start.sigma**2, base.rank
+    scale = 1 / np.maximum(start.std_classical, 1e-300)  # makes parameters of any unit comparable
     G, g, parts = np.zeros((r, r)), np.zeros(r), []
-    clean = replaced(signals, reference)
+    q, qd, qdd = (np.asarray(x, float) for x in reference)
+    clean = replace(signals, q=q, qd=qd, qdd=qdd)
     for (block, measured), (_, unseen) in zip(pieces(signals), pieces(clean)):
         Gk, gk, moving = np.zeros((r, r)), np.zeros(r), rows.moving(measured)
         count = len(moving)
@@ -71,18 +72,6 @@ def instrumental(base: Base, signals: Signals, reference: tuple[np.ndarray, np.n
     moved = np.array([np.linalg.solve(G - Gk, g - gk) for _, Gk, gk, _ in parts])
     B = len(parts)
     spread = moved - moved.mean(axis=0)
-    values = {**start.__dict__, "theta": theta, "method": "iv", "classical": (inverse + inverse.T) / 2}
-    values |= {"sandwich": (B - 1) / B * spread.T @ spread, "blocks": B, "samples": sum(part[3] for part in parts)}
-    names = Estimate.__dataclass_fields__
-    return Estimate(**{name: value for name, value in values.items() if name in names})
-
-
-def start_columns(start: Estimate) -> np.ndarray:
-    """Something whose columns have the lengths that make the parameters comparable: one over their standard deviations."""
-    return np.diag(1 / np.maximum(start.std_classical, 1e-300))
-
-
-def replaced(signals: Signals, reference: tuple[np.ndarray, ...]) -> Signals:
-    """Return the log with another motion."""
-    q, qd, qdd = (np.asarray(x, float) for x in reference)
-    return replace(signals, q=q, qd=qd, qdd=qdd)
+    sandwich, samples = (B - 1) / B * spread.T @ spread, sum(part[3] for part in parts)
+    found = {"theta": theta, "classical": (inverse + inverse.T) / 2, "sandwich": sandwich, "blocks": B, "samples": samples}
+    return replace(start, method="iv", **found)

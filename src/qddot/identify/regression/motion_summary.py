@@ -1,4 +1,4 @@
-"""The motion of a recording as a whole: ranges, sums and an excerpt, gathered part by part in constant memory."""
+"""Summary of the motion of a whole recording: ranges, sums and an excerpt, gathered part by part in constant memory."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from qddot.thresholds import RESTING_SPEED
 
 @dataclass(frozen=True, eq=False)
 class MotionSummary:
-    """Motion of the joints, all along."""
+    """Motion of the joints over the whole recording."""
 
     # q, tau: ranges of the low-passed positions and of the measured torques
     q: Range
     tau: Range
-    speed: np.ndarray  # the highest of each joint (n,), rad/s or m/s
-    # qd_rms, qdd_rms: of the whole motion (n,)
+    speed: np.ndarray  # highest speed of each joint (n,), rad/s or m/s
+    # qd_rms, qdd_rms: rms rates and accelerations (n,)
     qd_rms: np.ndarray
     qdd_rms: np.ndarray
-    turns: np.ndarray  # how often each joint (n,) turned back
-    # samples, seconds: recorded, as far as the filters reach
+    turns: np.ndarray  # number of times each joint (n,) turned back
+    # samples, seconds: length of the filtered signals
     samples: int
     seconds: float
-    noise: np.ndarray  # what the filter leaves of the torques' white noise (n,), N m, rms
-    excerpt: Signals  # the recording, if it comes in one part; else stretches all over it
+    noise: np.ndarray  # rms white noise of the torques after the filter (n,), N m
+    excerpt: Signals  # the whole recording, if it comes in one part; else stretches spread over it
 
     @staticmethod
     def of(parts: Iterable[Signals], usual: Signals) -> MotionSummary:
-        """One pass; `usual` is a part with all the motion that there is, or most of it."""
+        """Gather the summary in one pass; `usual` is the part with the most motion, from which speeds that count as rest follow."""
         gathered = Gathered(usual)
         for part in parts:
             gathered.add(part)
@@ -43,12 +43,13 @@ class MotionSummary:
 
 
 class Gathered:
-    """A motion as far as it is known, part by part."""
+    """Collects a motion summary from parts, one after the other."""
 
     def __init__(self, usual: Signals) -> None:
         self.rate, self.slow = usual.rate, RESTING_SPEED * np.abs(usual.qd).max(axis=0)
         self.ranges: list[tuple[Range, Range, np.ndarray]] = []
-        self.squares, self.noise, self.turns = (np.zeros((k, usual.q.shape[1])) for k in (2, 1, 1))
+        n = usual.q.shape[1]
+        self.squares, self.noise, self.turns = np.zeros((2, n)), np.zeros(n), np.zeros(n, int)
         self.count, self.excerpt = 0, Excerpt()
 
     def add(self, part: Signals) -> None:
@@ -69,15 +70,15 @@ class Gathered:
             speed=np.max(speed, axis=0),
             qd_rms=np.sqrt(self.squares[0] / self.count),
             qdd_rms=np.sqrt(self.squares[1] / self.count),
-            turns=self.turns[0].astype(int),
+            turns=self.turns,
             samples=self.count,
             seconds=self.count / self.rate,
-            noise=np.sqrt(self.noise[0] / self.count),
+            noise=np.sqrt(self.noise / self.count),
             excerpt=self.excerpt.signals(),
         )
 
 
 def turns(speed: np.ndarray, slow: float) -> int:
-    """How often a joint turned back, by its speeds (N,), of which some are slow."""
+    """Count how often a joint turned back, by its speeds (N,), of which those below `slow` are rests."""
     one_way = (speed >= slow).view(np.int8) - (speed <= -slow).view(np.int8)  # 1, -1, or 0 where it rests
     return int(np.count_nonzero(one_way[1:] != one_way[:-1])) // 2

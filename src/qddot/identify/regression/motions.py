@@ -1,4 +1,4 @@
-"""A recorded motion with its derivatives: a log through the filter, or samples of which all is known."""
+"""A recorded motion with its derivatives: a filtered log, or samples whose derivatives are given."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ Recorded = Log | Samples
 
 
 class Moved(NamedTuple):
-    """A motion, and what is to be done to every signal along it, torques and columns of the model alike."""
+    """A motion, and the filter for every signal along it, torques and columns of the model alike."""
 
     samples: Samples
     filtered: Callable[[np.ndarray], np.ndarray]
-    signals: Signals | None = None  # of a log
+    signals: Signals | None = None  # None for samples
 
     @property
     def motion(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -32,8 +32,8 @@ class Moved(NamedTuple):
 
 
 def moved(robot: Robot, recorded: Recorded, cutoff: float | None = None) -> Moved:
-    """The motion of a log, low-passed and differentiated; samples are taken as they are. Raises InputError: other joints, shapes,
-    numbers that are not finite, a log shorter than the filter."""
+    """Low-pass and differentiate the motion of a log; take samples as they are. Raises InputError: other joints, shapes, numbers
+    that are not finite, a log shorter than the filter."""
     if isinstance(recorded, Log):
         recorded = recorded.of(robot)
         signals = prepare(recorded, cutoff)

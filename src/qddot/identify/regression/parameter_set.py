@@ -1,13 +1,13 @@
-"""Parameters to be found: those of links and drives, and the column of the regressor that belongs to each.
+"""The parameters to identify, of links and drives, each with its column of the regressor.
 
     tau = Y(q, qd, qdd) pi,    pi = T theta + pi_0
 
-pi are all parameters, theta those that are free: fixing and tying parameters makes `T` narrower than the identity.
+pi are all parameters, theta the free ones: with no parameter fixed or tied, `T` is the identity.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from fnmatch import fnmatchcase
 from functools import cached_property
@@ -21,7 +21,7 @@ from qddot.arguments import finite_array, finite_number, mapping, positive_numbe
 from qddot.errors import InputError, as_written, unknown_name
 from qddot.identify.regression.bodies import body_inertias
 from qddot.identify.regression.columns import Evaluator
-from qddot.identify.regression.drive_terms import POWERS, Motion, Term, coupling, described, drive_columns
+from qddot.identify.regression.drive_terms import POWERS, Column, Term, coupling, described, drive_columns
 from qddot.model.drive import JointSide
 from qddot.model.friction import SETTLED
 from qddot.model.inertia import steiner
@@ -37,17 +37,17 @@ class ParameterSet:
     """Parameters to identify. Make them with `ParameterSet.of`, then `fix`, `tie`, `expect` or `known_centres`.
 
     Attributes:
-        robot: as described; where its joints and frames are is taken as known, and so are its springs and coupled motors.
+        robot: the robot as described; its geometry, springs and coupled motors are taken as known.
         asked: the arguments of `ParameterSet.of`.
-        terms: parameters of the drives.
-        names: of the free parameters theta (p,).
+        terms: the parameters of the drives.
+        names: names of the free parameters theta (p,).
         T: (P, p), `pi = T theta + constant`.
         constant: (P,).
-        described: theta in the robot as described (p,).
+        described: theta of the robot as described (p,).
         priors: free parameter -> (mean, standard deviation).
-        at_rest: joints whose rows count at rest too, see `counting_rests`.
-        dropped: parameters that a fit took as 0, see `without`.
-        carried: all parameters (P,) that make the load by which friction grows; None: those of the robot as described.
+        at_rest: joints whose samples at rest count too, see `counting_rests`.
+        dropped: parameters that a fit set to 0, see `without`.
+        carried: all parameters (P,) from which the load is computed that friction grows with; None: those of the description.
 
     >>> from qddot.identify import ParameterSet
     >>> robot = qddot.load("two_link")
@@ -86,23 +86,23 @@ class ParameterSet:
         spring: bool = False,
         harmonics: Mapping[str, int | Sequence[int]] | None = None,
     ) -> ParameterSet:
-        """Ten parameters a moving link (m, m c, I about the link's frame), and of each joint those asked for.
+        """Make a set of ten parameters a moving link (m, m c, I about the link's frame) and the chosen ones of each drive.
 
         Args:
             armature: rotor inertia as felt at the joint, kg m^2.
             viscous, coulomb, offset: `tau = viscous qd + coulomb s(qd) + offset`. `viscous` may be the highest power of qd, 1 to
-                3. `coulomb` says what the step s is: `"smooth"` or `"sign"`, or None for no such friction.
-            standstill: speed, rad/s or m/s, below which a joint stands still (if it does so for a while, it is left out), and the
+                3. `coulomb` chooses the step s: `"smooth"` or `"sign"`, or None for no Coulomb friction.
+            standstill: speed, rad/s or m/s, below which a joint stands still (samples of longer rests are left out), and the
                 smoothing velocity of a smooth step; or joint -> speed (`standstill_speeds` finds them in a log).
-            asymmetric: viscous and Coulomb friction of their own for each direction. Only where its step is smooth does an offset
-                show apart from them, near rest; with `"sign"` there is none.
+            asymmetric: separate viscous and Coulomb friction for each direction. An offset can be told from them only near rest, if
+                the step is smooth; with `"sign"` there is none.
             stribeck: speed at which `stribeck s(qd) / (1 + (qd / speed)^2)` has halved; None for none.
-            load: a Coulomb friction in proportion to the load, all that acts on the joint but friction.
-            coupled: pairs of joints whose motors are geared together, as in many wrists: one rotor, one friction for both.
-            spring: a torque in proportion to q; together with the offset it says where the spring is relaxed. It adds to a spring
-                that the robot has.
-            harmonics: joint -> number of harmonics of q, or which of them, for a spring or cylinder that balances gravity, or a
-                motor that cogs.
+            load: Coulomb friction in proportion to the load, which is all that acts on the joint except friction.
+            coupled: pairs of joints whose motors are geared together, as in many wrists: one rotor and one friction for both.
+            spring: a torque in proportion to q, in addition to a spring that the robot has; together with the offset it tells where
+                the spring is relaxed.
+            harmonics: joint -> number of harmonics of q, or a list of their orders, for a spring or cylinder that balances gravity,
+                or a motor that cogs.
 
         Raises:
             InputError: an unknown law or power, or a robot whose joints are not single hinges and sliders.
@@ -126,7 +126,7 @@ class ParameterSet:
         terms: list[Term] = []
         for j, joint in enumerate(robot.joint_names):
             drive = drives[joint].at_joint if joint in drives else JointSide()
-            found: list[tuple[str, float, Callable[[Motion], np.ndarray]]] = []
+            found: list[tuple[str, float, Column]] = []
             if armature:
                 found.append(("armature", drive.armature, lambda x, j=j: x.qdd[:, j]))
             for name, column in drive_columns(asked, joint, j, widths[j]):
@@ -145,7 +145,7 @@ class ParameterSet:
     # fewer parameters -----------------------------------------------------------------------------------------------------
 
     def fix(self, values: Mapping[str, float | None]) -> ParameterSet:
-        """Parameters (or patterns such as `"link7.*"`) that are known: name -> value, None for the robot's own.
+        """Take parameters (or patterns such as `"link7.*"`) as known: name -> value; None: the value of the description.
 
         >>> parameters = qddot.identify.ParameterSet.of(qddot.load("two_link"))
         >>> known = parameters.fix({"body_2.*": None, "joint1.offset": 0.0})  # the last link as described, no offset
@@ -161,11 +161,11 @@ class ParameterSet:
         return self._kept([j for j in range(len(self.names)) if j not in known], self.T, self.constant + self.T @ theta)
 
     def without(self, names: Sequence[str]) -> ParameterSet:
-        """Set without parameters that came out as no arm has them; unlike with `fix`, nobody has singled out the others by that."""
+        """Set to 0 parameters that a fit found to be impossible. Unlike values given to `fix`, these are noted in `dropped`."""
         return replace(self.fix(dict.fromkeys(names, 0.0)), dropped=(*self.dropped, *names))
 
     def tie(self, ties: Mapping[str, Mapping[str, float]]) -> ParameterSet:
-        """Parameters in proportion to others: `{"link2.mcx": {"link2.m": 0.25}}` says that `link2.mcx = 0.25 link2.m`.
+        """Make parameters proportional to others: `{"link2.mcx": {"link2.m": 0.25}}` means `link2.mcx = 0.25 link2.m`.
 
         >>> parameters = qddot.identify.ParameterSet.of(qddot.load("two_link"))
         >>> "body_2.mcx" in parameters.tie({"body_2.mcx": {"body_2.m": -0.35}}).names  # the middle of its rod is known
@@ -181,7 +181,7 @@ class ParameterSet:
         return self._kept([j for j in range(len(self.names)) if j not in tied], T, self.constant)
 
     def expect(self, priors: Mapping[str, tuple[float | None, float]]) -> ParameterSet:
-        """Parameters (or patterns) about which something is known: name -> (mean, standard deviation); None: the robot's own.
+        """Give parameters (or patterns) a prior: name -> (mean, standard deviation); a mean of None is that of the description.
 
         >>> parameters = qddot.identify.ParameterSet.of(qddot.load("two_link"))
         >>> parameters.expect({"body_2.m": (0.7, 0.05)}).priors  # weighed on a kitchen scale
@@ -203,7 +203,7 @@ class ParameterSet:
         return replace(self, priors=found)
 
     def known_centres(self, unknown: Sequence[str] = ("m", *INERTIAL[4:])) -> ParameterSet:
-        """Each link's centre of mass is known; of its mass and its moments about the centre (`Izz_c`), those in `unknown` are free.
+        """Take each link's centre of mass as described; of its mass and moments about the centre (`Izz_c`), `unknown` are free.
 
         Textbooks do this for an arm of uniform rods: `ParameterSet.of(robot, ...).known_centres(("m", "Izz"))`.
 
@@ -244,13 +244,13 @@ class ParameterSet:
     # rest -----------------------------------------------------------------------------------------------------------------
 
     def counting_rests(self, joints: Sequence[str]) -> ParameterSet:
-        """These joints' torques count where they rest too. Those of others with Coulomb friction do not: at rest it may hold them
-        with any torque up to its own."""
+        """Use the torques of these joints at rest too. By default those of joints with Coulomb friction are left out, since it may
+        hold a resting joint with any torque up to its own."""
         return replace(self, at_rest=tuple(self.robot.joint_names[index(self.robot, joint)] for joint in joints))
 
     @cached_property
     def step_speeds(self) -> np.ndarray:
-        """The speed of each joint (nv,) at which its Coulomb friction takes its step; 0 where it has none."""
+        """The standstill speed of each joint with Coulomb friction (nv,), at which that changes its sign; 0 where there is none."""
         speeds, links = standstill_of(self.robot, self.asked["standstill"]), len(self.T) - len(self.terms)
         asked = np.any(self.T[links:] != 0, axis=1) | (self.constant[links:] != 0)
         coulomb = (t for t, some in zip(self.terms, asked) if some and "coulomb" in t.name.rpartition(".")[2])
@@ -259,18 +259,18 @@ class ParameterSet:
 
     @property
     def widths(self) -> np.ndarray:
-        """The smoothing velocity of each joint's dry friction (nv,); 0 where its step is a sign."""
+        """The smoothing velocity of each joint's dry friction (nv,); 0 for a step that is a sign."""
         smooth = self.asked["coulomb"] == "smooth"
         return standstill_of(self.robot, self.asked["standstill"]) if smooth else np.zeros(self.robot.nv)
 
     @cached_property
     def rest_speeds(self) -> np.ndarray:
-        """The speed of each joint (nv,) below which, for a while, friction may hold it and it is left out; 0: it never is."""
+        """The speed of each joint (nv,) below which friction may hold it, so that longer rests are left out; 0: none is."""
         counts = np.isin(self.robot.joint_names, self.at_rest)
         return np.where(counts, 0.0, self.step_speeds)
 
     def turning(self, qd: np.ndarray) -> np.ndarray:
-        """Where Coulomb friction is on its step (N, nv), at a sample or between it and the next."""
+        """True for samples (N, nv) at which, or before the next of which, Coulomb friction changes its sign."""
         found = on_step(qd, self.step_speeds)
         for joints in self.asked["coupled"]:
             both = [index(self.robot, joint) for joint in joints]
@@ -279,11 +279,11 @@ class ParameterSet:
 
     @property
     def is_loaded(self) -> bool:
-        """Some friction grows with the load."""
+        """True if there is friction that grows with the load."""
         return bool(self.asked["load"])
 
     def carrying(self, parameters: np.ndarray | None) -> ParameterSet:
-        """Set that knows the load of these parameters (P,), for friction that grows with it; None: of those described."""
+        """Compute the load that friction grows with from these parameters (P,); None: from the description."""
         return replace(self, carried=parameters)
 
     def _kept(self, keep: Sequence[int], T: np.ndarray, constant: np.ndarray) -> ParameterSet:
@@ -292,13 +292,13 @@ class ParameterSet:
         return replace(self, names=names, T=T[:, keep], constant=constant, described=self.described[keep], priors=priors)
 
     def place(self, name: str) -> int:
-        """Return the place of a free parameter."""
+        """Index of a free parameter. Raises UnknownNameError: there is none of this name."""
         if not isinstance(name, str) or name not in self.names:
             raise unknown_name("free parameter", name, self.names)
         return self.names.index(name)
 
     def matching(self, pattern: str) -> list[int]:
-        """Free parameters of a name or pattern."""
+        """Indices of the free parameters that a name or pattern means."""
         found = [j for j, name in enumerate(self.names) if isinstance(pattern, str) and fnmatchcase(name, pattern)]
         return found or [self.place(pattern)]
 
@@ -306,7 +306,7 @@ class ParameterSet:
 
     @property
     def full_names(self) -> tuple[str, ...]:
-        """The names of all parameters pi (P,), fixed and tied ones included."""
+        """Names of all parameters pi (P,), fixed and tied ones included."""
         links = [f"{body}.{name}" for body in body_inertias(self.robot) for name in INERTIAL]
         return (*links, *(term.name for term in self.terms))
 
@@ -315,7 +315,7 @@ class ParameterSet:
         return self.T @ theta + self.constant
 
     def evaluator(self) -> Evaluator:
-        """Evaluator of the columns; made once, used for many chunks."""
+        """The evaluator of the regressor's columns, made once for all chunks of a log."""
         return self._evaluator
 
     @cached_property
@@ -344,7 +344,7 @@ class ParameterSet:
         return motion
 
     def __reduce__(self) -> tuple:
-        """Pickled as what it was made from: the terms hold functions."""
+        """Pickle the arguments of `of`, since the terms hold functions, which cannot be pickled."""
         given = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("robot", "asked", "terms")}
         return remade, (self.robot, self.asked, given)
 
@@ -354,7 +354,7 @@ def remade(robot: Robot, asked: Mapping[str, Any], given: Mapping[str, Any]) -> 
 
 
 def standstill_of(robot: Robot, standstill: float | Mapping[str, float]) -> np.ndarray:
-    """The speed of each joint (nv,) at which it stands still."""
+    """The standstill speed of each joint (nv,), from one for all or joint -> speed; the default where none is given."""
     given = standstill if isinstance(standstill, Mapping) else dict.fromkeys(robot.joint_names, standstill)
     for joint, speed in given.items():
         index(robot, joint)
@@ -364,7 +364,8 @@ def standstill_of(robot: Robot, standstill: float | Mapping[str, float]) -> np.n
 
 
 def on_step(qd: np.ndarray, speed: np.ndarray | float) -> np.ndarray:
-    """Where speeds (N, k) are within a step of friction, or go through it before the next sample; nowhere if its speed is 0."""
+    """True where speeds (N, k) are within the step of dry friction, or change their sign before the next sample; never if the
+    step's own speed is 0."""
     found = np.abs(qd) < SETTLED * speed
     found[:-1] |= (qd[:-1] * qd[1:] < 0) & (np.asarray(speed) > 0)
     return found

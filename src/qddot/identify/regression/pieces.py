@@ -1,4 +1,4 @@
-"""A prepared log cut into pieces for the reduction: blocks of time, and strips of a size for one task."""
+"""Division of a prepared log into pieces for the reduction: blocks of time, and strips of a size for one task."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from qddot.thresholds import CHUNK_BLOCKS, SHORTEST_BLOCK, STANDSTILL, TIME_BLOC
 
 
 class Stretch(NamedTuple):
-    """Consecutive samples of a prepared log, with those at their ends that the filter spans, as far as there are any."""
+    """Consecutive samples of a prepared log, with the further samples at both ends that the filter needs, as far as there are
+    any."""
 
     motion: Samples
     paces: np.ndarray
@@ -43,11 +44,11 @@ class Stretch(NamedTuple):
 
 
 def pieces(signals: Signals, blocks: int | None = None, first: int = 0) -> Iterator[tuple[int, Stretch]]:
-    """(block, piece) of a whole log: blocks of equal length, rests not counted, never across the end of a segment.
+    """Yield (block, piece) of a whole log, in blocks of equal length, without rests, that end with each segment.
 
     Args:
-        blocks: about how many; by default 40, or as many as have half a second each.
-        first: number of the first.
+        blocks: approximate number of blocks; by default 40, or as many as have half a second each.
+        first: number of the first block.
 
     >>> robot = qddot.load("two_link")
     >>> push = lambda t, q, qd: [3 * np.sin(2 * t), np.sin(3 * t)]
@@ -63,7 +64,7 @@ def pieces(signals: Signals, blocks: int | None = None, first: int = 0) -> Itera
 
 
 def blocks_of(signals: Signals, blocks: int | None, first: int) -> Iterator[tuple[int, list[int], int]]:
-    """For each segment the number of its first block, where its blocks begin and end among its decimated samples, and its own."""
+    """Yield for each segment the number of its first block, the limits of its blocks in decimated samples, and its own number."""
     moving = np.any(signals.kernel_paces >= STANDSTILL, axis=1)
     moving |= not moving.any()
     total = int(moving.sum())
@@ -78,26 +79,26 @@ def blocks_of(signals: Signals, blocks: int | None, first: int) -> Iterator[tupl
 
 
 def strip_rows(signals: Signals) -> int:
-    """Decimated samples of a strip."""
+    """Number of decimated samples in a strip."""
     return max(1, STRIP // signals.factor)
 
 
 def parts(start: int, stop: int, size: int) -> Iterator[slice]:
-    """Whole numbers from one to another, so many at a time."""
+    """Yield slices of `size` numbers each that cover the range from start to stop."""
     return (slice(a, min(a + size, stop)) for a in range(start, stop, size))
 
 
 def stretch(signals: Signals, k: int, part: slice, cuts: tuple[int, ...] = ()) -> Stretch:
-    """Some decimated samples of segment k, with all that their kernels reach."""
+    """The piece of some decimated samples of segment k, with all samples that their kernels cover."""
     inside, ends = reached(signals.centres(k)[part], signals.low_pass.half, signals.segments[k])
     motion = Samples(signals.q[inside], signals.qd[inside], signals.qdd[inside], signals.tau_raw[inside])
-    step = 1 if any(ends.values()) else signals.step  # of a kernel that is cut off, no sample can be spared
+    step = 1 if any(ends.values()) else signals.step  # a kernel that is cut off at an end needs every sample
     paces = signals.kernel_paces[signals.decimated_segments[k]][part]
     return Stretch(motion, paces, signals.low_pass, signals.factor, **ends, step=step, cuts=cuts)
 
 
 def streamed(chunks: Iterable[Signals]) -> Iterator[tuple[int, Stretch]]:
-    """Pieces of a log that comes in chunks (`stream`). None of its blocks lies in two of them; a piece may hold several.
+    """Yield (block, piece) of a log in chunks (`stream`). No block spans two chunks; a piece may contain several blocks.
 
     >>> robot = qddot.load("two_link")
     >>> push = lambda t, q, qd: [3 * np.sin(2 * t), np.sin(3 * t)]
@@ -118,8 +119,8 @@ def streamed(chunks: Iterable[Signals]) -> Iterator[tuple[int, Stretch]]:
 
 
 def strips(signals: Signals, blocks: int | None = None, first: int = 0) -> Iterator[tuple[int, Stretch]]:
-    """Pieces of a size for one task, whatever the blocks, with the number of the first block in each. Kernels that reach beyond the
-    ends of a record have strips of their own, since they need every sample."""
+    """Yield pieces of a size for one task, whatever the blocks, with the number of the first block in each. Kernels that are cut
+    off at the ends of a record get strips of their own, since they need every sample."""
     cut_off = kernel_rows(signals.low_pass, signals.factor)
     for block, cuts, k in blocks_of(signals, blocks, first):
         ends = sorted({0, min(cut_off, cuts[-1]), max(cuts[-1] - cut_off, 0), cuts[-1]})

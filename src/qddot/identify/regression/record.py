@@ -1,4 +1,4 @@
-"""A log in memory, or one that is too large for it: either way some parts, one after the other, as often as they are needed."""
+"""A recording to identify from, in memory or streamed from files: either way a sequence of parts that can be read repeatedly."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ from qddot.robot import Robot
 from qddot.thresholds import MOTION_PARTS, MOVES, POSSIBLE_TORQUES
 
 Recorded = Log | Chunks | Source | Iterable[Source] | Sequence[Log]
-"""What can be identified from: logs, names of files, or `Log.chunks(...)` where a file needs explaining."""
+"""The accepted recordings: logs, names of files, or `Log.chunks(...)` where columns and units have to be told."""
 
 
 @dataclass(frozen=True, eq=False)
 class Record:
-    """A recording through the filter."""
+    """A recording and its filtered signals."""
 
-    robot: Robot  # whose joints they are, in its order
-    log: Log  # all of it; of one that is streamed, the chunk that moves most, from which everything is chosen
-    signals: Signals  # the same, prepared
-    summary: LogSummary  # what all of it goes through
-    chunks: Chunks | None  # where all of it comes from; None if `log` is all
+    robot: Robot  # whose joints the log has, in its order
+    log: Log  # the whole log; of a streamed one the chunk with the most motion, from which filter and options are chosen
+    signals: Signals  # `log`, filtered
+    summary: LogSummary  # ranges and counts of the whole recording
+    chunks: Chunks | None  # source of a streamed recording; None if `log` is all
     _motion: list[MotionSummary] = field(default_factory=list)
 
     @staticmethod
     def of(robot: Robot, given: Recorded, cutoff: float | None, velocity: Velocity | None = None) -> Record:
-        """Read what there is, as long as that is little; else look through it once for the chunk that moves most."""
+        """Read a recording that fits into memory; go through a larger one once, to find the chunk with the most motion."""
         given = together(robot, given)
         if isinstance(given, Log):
             return in_memory(robot, given, cutoff, velocity)
@@ -62,7 +62,7 @@ class Record:
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """Findings about the log, and choices made for it."""
+        """Findings about the log, and the choices made for its filter."""
         found = (*self.summary.findings, *self.signals.findings)
         if self.chunks is None:
             return found
@@ -74,7 +74,7 @@ class Record:
         return [self.signals] if self.chunks is None else self._streamed(self.chunks)
 
     def _streamed(self, chunks: Chunks) -> Iterator[Signals]:
-        """Yield the parts; whoever goes through all of them first gathers the motion on the way."""
+        """Yield the parts. The first complete pass also gathers the motion summary."""
         gathered = None if self._motion else Gathered(self.signals)
         for part in stream(of_robot(chunks, self.robot), self.signals.cutoff, velocity=self.signals.velocity):
             if gathered is not None:
@@ -85,17 +85,17 @@ class Record:
 
     @property
     def motion(self) -> MotionSummary:
-        """The motion as a whole."""
+        """Summary of the motion of the whole recording."""
         return self._motion[0] if self._motion else MotionSummary.of(self.parts(), self.signals)
 
     def audit(self) -> Audit:
-        """Audit all of the recording; slopes over velocities and gravity, and spikes, are those of the chunk that moves most."""
+        """Audit the whole recording; slopes over velocity and gravity, and spikes, are those of the chunk with the most motion."""
         found, prepared = audit(self.log, self.robot, self.summary), self.signals.findings
         return replace(found, findings=(*found.findings, *(finding for finding in prepared if finding.serious)))
 
 
 def together(robot: Robot, given: Recorded) -> Log | Chunks | Source | Iterable[Source]:
-    """Several logs as one; everything else as it is."""
+    """Join a sequence of logs into one; return anything else unchanged."""
     if isinstance(given, Sequence):
         logs = [one for one in given if isinstance(one, Log)]
         if logs and len(logs) == len(given):
@@ -110,19 +110,19 @@ def in_memory(robot: Robot, log: Log, cutoff: float | None, velocity: Velocity |
 
 
 def refuse_no_torques(log: Log) -> None:
-    """Torques whose squares are no numbers, or nothing beside those of other joints, are of no drive."""
+    """Refuse torques that no drive has, whose squares would overflow, or vanish beside those of other joints."""
     for name, largest in zip(log.joint_names, np.abs(log.tau).max(axis=0)):
         if largest and not POSSIBLE_TORQUES[0] < largest < POSSIBLE_TORQUES[1]:
             raise InputError(f"the largest torque of {name} is {largest:.3g} N m or N: no drive's. Was the right column read?")
 
 
 def of_robot(chunks: Iterable[Log], robot: Robot) -> Iterator[Log]:
-    """Chunks with the robot's joints only, in its order."""
+    """Yield the chunks with the robot's joints only, in its order."""
     return (chunk.of(robot) for chunk in chunks)
 
 
 def filled(chunks: Iterable[Log], rows: int) -> Iterator[Log]:
-    """Yield the samples, `rows` of them together where files are shorter."""
+    """Join short chunks until each has at least `rows` samples."""
     held: list[Log] = []
     for chunk in chunks:
         held.append(chunk)
@@ -134,5 +134,5 @@ def filled(chunks: Iterable[Log], rows: int) -> Iterator[Log]:
 
 
 def motion_in(log: Log) -> int:
-    """Number of samples in which joints move, summed over the joints; tenth by tenth."""
+    """Number of samples in which joints move, summed over the joints; the log is split into tenths, each of which counts or not."""
     return sum(len(part) * int(np.sum(np.ptp(part, axis=0) > MOVES)) for part in np.array_split(log.q, MOTION_PARTS) if len(part))

@@ -1,8 +1,8 @@
-"""From any number of samples to triangular factors: for each joint and each block of time the R of `[X | tau] = Q R`.
+"""Reduction of any number of samples to triangular factors: for each joint and each block of time the R of `[X | tau] = Q R`.
 
-R is all that least squares needs, in any weighting of the joints and any choice of the blocks, and its size does not depend on the
-length of the log. A block is cut into strips; the rows of a strip, few as they are after the filter, or their R are merged with the
-next pairwise, always in the same order, whoever computed them: so threads and a cluster give the same bits as a loop.
+R is all that least squares needs, for any weighting of the joints and any choice of the blocks, and its size does not depend on the
+length of the log. A block is cut into strips. The rows of strips, or their R if there are many, are merged pairwise in a fixed
+order, so threads and a cluster give the same bits as a loop.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ STRIP = 32 * CHUNK  # samples of one task
 
 @dataclass(frozen=True, eq=False)
 class Factors:
-    """Triangular factors that stand for a log.
+    """Triangular factors of a log's equations.
 
     Attributes:
-        base: whose columns are factored.
-        columns: for each joint, which base parameters its row has.
+        base: the base parameters whose columns are factored.
+        columns: for each joint, indices of the base parameters in its row.
         R: for each block and joint, the upper triangle (k + 1, k + 1) of `[X_j | tau_j]`, tau last.
-        counts: filtered samples in each block (blocks,).
-        rows: of them, for each joint, those in which it does not rest (blocks, nv).
+        counts: number of filtered samples in each block (blocks,).
+        rows: number of those in which each joint does not rest (blocks, nv).
 
     >>> robot = qddot.load("two_link")
     >>> push = lambda t, q, qd: [3 * np.sin(2 * t), np.sin(3 * t)]
@@ -69,7 +69,7 @@ class Factors:
 
     @property
     def left_out(self) -> np.ndarray:
-        """Part of each joint's samples (nv,) in which it rests."""
+        """Fraction of the samples in which each joint rests (nv,)."""
         return 1 - self.rows.sum(axis=0) / self.counts.sum()
 
 
@@ -79,19 +79,20 @@ Robust = tuple[np.ndarray, np.ndarray]
 
 @dataclass(frozen=True, eq=False)
 class Strip:
-    """A part of a block: samples, rows of each joint that count (nv,), and what has the R of each joint."""
+    """A part of a block: number of samples, number of rows of each joint that count (nv,), and matrices with the R of each
+    joint."""
 
     count: int
     rows: np.ndarray
     R: Matrices
 
     def __add__(self, other: Strip) -> Strip:
-        """Both together, this one on top."""
+        """Merge two strips, this one on top."""
         return Strip(self.count + other.count, self.rows + other.rows, merge(self.R, other.R))
 
 
 def factors_of(rows: Rows, piece: Piece, robust: Robust | None) -> list[Strip]:
-    """The factors of a piece, block by block. Pure: the same bits in any process."""
+    """The factors of a piece, block by block, with the same bits in any process."""
     found, moving = rows(piece), rows.moving(piece)
     parts = [slice(a, b) for a, b in pairwise([0, *piece.cuts, len(moving)])]
     triangles = []
@@ -114,14 +115,14 @@ def reduce(
     address: Any = None,
     on_progress: Callable[[int], None] | None = None,
 ) -> Factors:
-    """Stream pieces into factors.
+    """Reduce a stream of pieces to triangular factors.
 
     Args:
-        pieces: (block, piece), the blocks in order; a piece may hold several. Of more than 64 blocks, neighbours are joined.
-        robust: for the robust estimate, else all rows count alike.
+        pieces: (block, piece), the blocks in order; a piece may contain several. Beyond 64 blocks, neighbours are joined.
+        robust: parameters and noise for robust weights of the rows; None: all rows count alike.
         engine: `"serial"`, `"threads"` or `"dask"`.
-        address: of a Dask scheduler, or a `distributed.Client`; None: a cluster on this machine for the time of the call.
-        on_progress: called with the number of rows of each piece that is done.
+        address: address of a Dask scheduler, or a `distributed.Client`; None: a cluster on this machine for the time of the call.
+        on_progress: called with the number of rows of each finished piece.
 
     >>> robot = qddot.load("two_link")
     >>> push = lambda t, q, qd: [3 * np.sin(2 * t), np.sin(3 * t)]
@@ -155,19 +156,19 @@ def reduce(
 
 
 def noted(pieces: Iterable[tuple[int, Piece]], numbers: deque[int]) -> Iterator[Piece]:
-    """The pieces; the block in which each begins is written down."""
+    """Yield the pieces, and append the number of the block in which each begins to `numbers`."""
     for block, piece in pieces:
         numbers.append(block)
         yield piece
 
 
 def halved(found: list[Strip]) -> list[Strip]:
-    """Neighbouring blocks joined."""
+    """Join neighbouring blocks."""
     return [a + b for a, b in zip(found[::2], found[1::2])]
 
 
 def hampel(x: np.ndarray) -> np.ndarray:
-    """Hampel's weights of standardised residuals: 1 up to a, falling as a / x to b, to nothing at c."""
+    """Hampel's weights of standardised residuals: 1 up to a, decreasing as a / x to b, and to 0 at c."""
     a, b, c = HAMPEL
     x = np.abs(x)
     falling = a / np.maximum(x, a)
@@ -178,7 +179,7 @@ def hampel(x: np.ndarray) -> np.ndarray:
 
 
 def run(rows: Rows, pieces: Iterable[Piece], robust: Robust | None, engine: str, address: Any) -> Iterator[list[Strip]]:
-    """The factors of each piece, in order, whoever makes them."""
+    """Yield the factors of each piece, in order, computed by the chosen engine."""
     if engine == "serial":
         return (factors_of(rows, piece, robust) for piece in pieces)
     if engine == "threads":
@@ -202,5 +203,5 @@ def at_worker(base: bytes, piece: Piece, robust: Robust | None) -> list[Strip]:
 
 @lru_cache(maxsize=2)
 def unpacked(base: bytes) -> Rows:
-    """Compiled once in a worker, not for every strip."""
+    """Unpickle the base in a worker, from a cache, since its code is compiled at the first use."""
     return Rows(pickle.loads(base))

@@ -1,6 +1,6 @@
-"""Part of the measured torques that parameters leave, as measured and through the filter; and what that says about the noise.
+"""Residuals: measured minus predicted torques, raw and filtered, and figures about their noise.
 
-Of a log that is read whole every sample is kept, of one that comes in parts only sums.
+For a log in memory every sample is kept, for a streamed one only sums.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 from qddot.identify.regression.base import Base
 from qddot.identify.regression.rows import Rows, Samples
 from qddot.identify.regression.signals import Signals
+from qddot.identify.scaling import nonzero
 from qddot.thresholds import BY_MEDIAN, LOCAL_SAMPLES, MEDIAN_SAMPLES, OUTLIER, OUTLIER_SHARE
 
 
@@ -26,11 +27,11 @@ class Residuals:
     Attributes:
         t: times (N,), s, of the raw samples; `measured`, `predicted` (N, nv), N m.
         t_filtered: (M,), s; `filtered_measured`, `filtered_predicted` (M, nv): both through the filter.
-        segment: of each filtered sample (M,).
-        moving: samples (N, nv) that count, since the joint does not rest; `filtered_moving` (M, nv) of the filtered ones.
-        turning: samples (N, nv) at which friction is on its step.
-        limits: largest torque of each joint (nv,), N m; inf where there is none.
-        period: filtered samples in a period of the cut-off.
+        segment: number of the segment of each filtered sample (M,).
+        moving: True for samples (N, nv) in which the joint does not rest, and which count; `filtered_moving` (M, nv) likewise.
+        turning: True for samples (N, nv) at which the joint turns back, so that dry friction changes its sign.
+        limits: torque limit of each joint (nv,), N m; inf where there is none.
+        period: number of filtered samples in a period of the cut-off.
 
     >>> robot = qddot.load("two_link")
     >>> push = lambda t, q, qd: [3 * np.sin(2 * t), np.sin(3 * t)]
@@ -61,100 +62,98 @@ class Residuals:
 
     @cached_property
     def raw(self) -> np.ndarray:
-        """(N, nv), N m."""
+        """Residuals as measured (N, nv), N m."""
         return self.measured - self.predicted
 
     @cached_property
     def filtered(self) -> np.ndarray:
-        """(M, nv), N m."""
+        """Filtered residuals (M, nv), N m."""
         return self.filtered_measured - self.filtered_predicted
 
     @property
     def relative_raw(self) -> float:
-        """|error| / |tau| over all joints, of the torques as measured."""
+        """Relative error |error| / |tau| of the unfiltered torques, over all joints."""
         return relative(self.raw[self.moving], self.measured[self.moving])
 
     @property
     def relative(self) -> float:
-        """The figure above for filtered torques."""
+        """Relative error |error| / |tau| of the filtered torques, over all joints."""
         return relative(self.filtered[self.filtered_moving], self.filtered_measured[self.filtered_moving])
 
     @property
     def rms_raw(self) -> np.ndarray:
-        """(nv,), N m."""
+        """Rms error of the unfiltered torques (nv,), N m."""
         return rms(self.raw, self.moving)
 
     @property
     def rms(self) -> np.ndarray:
-        """(nv,), N m, of the filtered torques."""
+        """Rms error of the filtered torques (nv,), N m."""
         return rms(self.filtered, self.filtered_moving)
 
     @property
     def size(self) -> np.ndarray:
-        """The filtered torques' size (nv,), N m, rms."""
+        """Rms of the filtered torques themselves (nv,), N m."""
         return rms(self.filtered_measured, self.filtered_moving)
 
     @property
     def samples(self) -> int:
-        """Filtered ones."""
+        """Number of filtered samples."""
         return len(self.segment)
 
     @property
     def nrms_raw(self) -> float:
-        """Rms over twice the torque limit, mean over the joints that have one."""
+        """Rms error of the unfiltered torques over twice the torque limit; mean over the joints that have a limit."""
         return nrms(self.rms_raw, self.limits)
 
     @property
     def nrms(self) -> float:
-        """The figure above for filtered torques."""
+        """Rms error of the filtered torques over twice the torque limit; mean over the joints that have a limit."""
         return nrms(self.rms, self.limits)
 
     @property
     def ends(self) -> np.ndarray:
-        """Where each segment ends, in filtered samples."""
+        """Index of the filtered sample behind the last one of each segment."""
         return np.append(np.flatnonzero(np.diff(self.segment)) + 1, self.samples)
 
     @property
     def spread(self) -> np.ndarray:
-        """Robust standard deviation of each joint's filtered errors (nv,), N m."""
+        """Robust standard deviation of each joint's filtered errors (nv,), N m, to divide by: 1 where it is 0."""
         errors = (x[moving] for x, moving in zip(self.filtered.T, self.filtered_moving.T))
-        found = np.array([BY_MEDIAN * np.median(np.abs(x - np.median(x))) if len(x) else 0.0 for x in errors])
-        return np.where(found > 0, found, 1.0)
+        return nonzero(np.array([BY_MEDIAN * np.median(np.abs(x - np.median(x))) if len(x) else 0.0 for x in errors]))
 
     @property
     def shown(self) -> Residuals:
-        """Samples for plots."""
+        """The samples that plots show: all."""
         return self
 
     @cached_property
     def colour(self) -> np.ndarray:
-        """Correlation of each joint's filtered residual with itself one period of the cut-off later (nv,): 0 for white noise, which
-        the filter leaves uncorrelated at that distance."""
+        """Autocorrelation of each joint's filtered residual (nv,) at a lag of one period of the cut-off: 0 for white noise, which
+        the filter leaves uncorrelated at that lag."""
         moving = self.filtered_moving
         x = np.where(moving, self.filtered - mean(self.filtered, moving), 0.0)
         lag = min(self.period, len(x) - 1)
         same = (self.segment[lag:] == self.segment[:-lag])[:, None] & moving[lag:] & moving[:-lag]
-        power = mean(x**2, moving)
-        return mean(x[lag:] * x[:-lag], same) / np.where(power > 0, power, 1.0)
+        return mean(x[lag:] * x[:-lag], same) / nonzero(mean(x**2, moving))
 
     @cached_property
     def outliers(self) -> np.ndarray:
-        """Part of each joint's raw samples (nv,) that stand out from both neighbours by more than eight robust standard deviations:
-        gross errors of a sensor or a bus. Many drives are noisier when they are fast, so the deviation is that about the sample,
-        where it is the larger. What the model misses is smooth, but for friction that turns back between two samples: neither
-        counts."""
+        """Fraction of each joint's raw samples (nv,) that stand out from both neighbours by more than eight robust standard
+        deviations: gross errors of a sensor or a bus. Many drives are noisier when they are fast, so the deviation of the
+        neighbourhood is taken where it is larger than that of the whole log. Model errors are smooth and do not count, nor do
+        samples where friction changes its sign."""
         turning = self.turning[:-2] | self.turning[1:-1] | self.turning[2:]
         found = (outlying(x) for x in self.raw.T)
         return np.array([np.sum(~turns[at]) / max(np.sum(~turns), 1) for at, turns in zip(found, turning.T)])
 
     @property
     def has_outliers(self) -> bool:
-        """Whether there are more than noise has."""
+        """True if a joint has more outliers than noise explains."""
         return bool(np.any(self.outliers > OUTLIER_SHARE))
 
 
 def residuals(base: Base, theta: np.ndarray, signals: Signals, rows: Rows | None = None) -> Residuals:
-    """Residuals of a prepared log: its torques less those of base parameters; `rows` are those of the base, if they are there.
+    """Residuals of base parameters theta (r,) on a prepared log; `rows` are those of the base, if they were made before.
 
     >>> robot = qddot.load("two_link")
     >>> push = lambda t, q, qd: [3 * np.sin(2 * t), np.sin(3 * t)]
@@ -192,13 +191,13 @@ def residuals(base: Base, theta: np.ndarray, signals: Signals, rows: Rows | None
 
 
 def structure(rms: np.ndarray, floor: np.ndarray) -> np.ndarray:
-    """Part of each joint's residual that is not noise (nv,), N m, rms."""
+    """The part of each joint's rms residual that is above the noise floor (nv,), N m."""
     return np.sqrt(np.maximum(rms**2 - floor**2, 0.0))
 
 
 def outlying(x: np.ndarray) -> np.ndarray:
-    """Which inner samples of a signal, by their number, are farther from the median of three than eight deviations: those of all
-    steps, or of the steps about, where these are larger."""
+    """Indices, into x[1:-1], of samples farther from the median of themselves and both neighbours than eight robust deviations: of
+    the steps of the whole signal, or of those around the sample where these are larger."""
     step = np.diff(x)
     np.abs(step, out=step)
     usual = float(np.median(step[:: max(1, len(step) // MEDIAN_SAMPLES)]))
@@ -211,7 +210,7 @@ def outlying(x: np.ndarray) -> np.ndarray:
 
 
 def step_about(x: np.ndarray, at: np.ndarray) -> np.ndarray:
-    """The median step of the stretch in which each of these inner samples of a signal lies."""
+    """For each of these indices into x[1:-1] the median absolute step of the stretch it lies in."""
     size = min(len(x) - 1, LOCAL_SAMPLES)
     stretch = np.minimum((at + 1) // size, max(1, (len(x) - 1) // LOCAL_SAMPLES) - 1)
     medians = {k: np.median(np.abs(np.diff(x[k * size : (k + 1) * size + 1]))) for k in set(stretch.tolist())}
@@ -219,40 +218,39 @@ def step_about(x: np.ndarray, at: np.ndarray) -> np.ndarray:
 
 
 def mean(x: np.ndarray, where: np.ndarray) -> np.ndarray:
-    """Return the mean of some samples of each joint (nv,); 0 where there are none."""
-    return total(x, where) / np.maximum(np.sum(where, axis=0), 1)
-
-
-def total(x: np.ndarray, where: np.ndarray) -> np.ndarray:
-    """Return the sum of some samples of each joint (nv,)."""
-    return np.array([np.sum(values if some.all() else values[some]) for values, some in zip(x.T, where.T)])
+    """Mean over the selected samples of each joint (nv,); 0 where none is selected."""
+    total = np.array([np.sum(values if some.all() else values[some]) for values, some in zip(x.T, where.T)])
+    return total / np.maximum(np.sum(where, axis=0), 1)
 
 
 def squared(x: np.ndarray, where: np.ndarray) -> np.ndarray:
-    """Return the sum of the squares of some samples of each joint (nv,)."""
+    """Sum of squares over the selected samples of each joint (nv,)."""
     some = (np.ascontiguousarray(values if some.all() else values[some]) for values, some in zip(x.T, where.T))
     return np.array([values @ values for values in some])
 
 
 def rms(x: np.ndarray, where: np.ndarray | None = None) -> np.ndarray:
+    """Rms over the selected samples of each joint (nv,), by default over all."""
     return np.sqrt(np.mean(x**2, axis=0) if where is None else squared(x, where) / np.maximum(np.sum(where, axis=0), 1))
 
 
 def relative(error: np.ndarray, whole: np.ndarray) -> float:
+    """|error| / |whole|; inf where the whole is 0."""
     size = np.linalg.norm(whole)
     return float(np.linalg.norm(error) / size) if size > 0 else float("inf")
 
 
 def nrms(error: np.ndarray, limits: np.ndarray) -> float:
+    """Mean of error / (2 limit) over the joints (nv,) with a limit; NaN where none has one."""
     known = np.isfinite(limits) & (limits > 0)
     return float(np.mean(error[known] / (2 * limits[known]))) if known.any() else float("nan")
 
 
-# a log that comes in parts ---------------------------------------------------------------------------------------------------
+# streamed logs ---------------------------------------------------------------------------------------------------------------
 
 
 class Sums(NamedTuple):
-    """Sums over one chunk, without a joint's rests; each (nv,) but the counts of all samples."""
+    """Sums over one chunk, without the samples in which a joint rests; arrays are (nv,)."""
 
     raw: np.ndarray
     measured: np.ndarray
@@ -270,7 +268,7 @@ class Sums(NamedTuple):
 
 
 def sums(left: Residuals, signals: Signals) -> Sums:
-    """Squares of errors and torques; what is a mean of the chunk, times what it is weighted by."""
+    """Sums of squares of errors and torques; means are multiplied by the weight with which chunks are averaged."""
     own = signals.owned
     moving, filtered_moving = left.moving[own], left.filtered_moving
     filtered = squared(left.filtered, filtered_moving)
@@ -292,96 +290,50 @@ def sums(left: Residuals, signals: Signals) -> Sums:
 
 
 class StreamedResiduals:
-    """Errors of a log that comes in parts, as sums, with the figures of `Residuals`.
+    """Figures of the residuals of a streamed log, as those of `Residuals`.
 
     Attributes:
-        shown: samples of the first chunk, for plots.
+        shown: residuals of the first chunk, for plots.
+        samples, relative_raw, relative, rms_raw, rms, nrms_raw, nrms, size, outliers: for all chunks together.
+        spread: median over the chunks.
+        colour: from pairs of samples within one chunk.
+        ends: index of the filtered sample behind the last one of each file or stretch without a pause.
     """
 
     def __init__(self, shown: Residuals, chunks: list[Sums]) -> None:
-        self.shown, self._chunks = shown, chunks
+        def total(name: str) -> Any:
+            return sum(getattr(chunk, name) for chunk in chunks)
 
-    def _total(self, name: str) -> Any:
-        return sum(getattr(chunk, name) for chunk in self._chunks)
-
-    @property
-    def samples(self) -> int:
-        """Filtered ones."""
-        return self._total("samples")
-
-    @property
-    def relative_raw(self) -> float:
-        """|error| / |tau| over all joints, of the torques as measured."""
-        return float(np.sqrt(self._total("raw").sum() / self._total("measured").sum()))
-
-    @property
-    def relative(self) -> float:
-        """The figure above for filtered torques."""
-        return float(np.sqrt(self._total("filtered").sum() / self._total("filtered_measured").sum()))
-
-    @property
-    def rms_raw(self) -> np.ndarray:
-        """(nv,), N m."""
-        return np.sqrt(self._total("raw") / np.maximum(self._total("moving"), 1))
-
-    @property
-    def rms(self) -> np.ndarray:
-        """(nv,), N m, of the filtered torques."""
-        return np.sqrt(self._total("filtered") / np.maximum(self._total("filtered_moving"), 1))
-
-    @property
-    def nrms_raw(self) -> float:
-        """Rms over twice the torque limit, mean over the joints that have one."""
-        return nrms(self.rms_raw, self.shown.limits)
-
-    @property
-    def nrms(self) -> float:
-        """The figure above for filtered torques."""
-        return nrms(self.rms, self.shown.limits)
-
-    @property
-    def size(self) -> np.ndarray:
-        """The filtered torques' size (nv,), N m, rms."""
-        return np.sqrt(self._total("filtered_measured") / np.maximum(self._total("filtered_moving"), 1))
-
-    @property
-    def ends(self) -> np.ndarray:
-        """Where each file or stretch without a pause ends, in filtered samples."""
-        found, before = [], 0
-        for chunk, following in zip(self._chunks, [*self._chunks[1:], None]):
+        raw, filtered, measured = total("raw"), total("filtered"), total("filtered_measured")
+        moving, filtered_moving = (np.maximum(total(name), 1) for name in ("moving", "filtered_moving"))
+        self.shown, self.samples = shown, total("samples")
+        self.relative_raw = float(np.sqrt(raw.sum() / total("measured").sum()))
+        self.relative = float(np.sqrt(filtered.sum() / measured.sum()))
+        self.rms_raw, self.rms = np.sqrt(raw / moving), np.sqrt(filtered / filtered_moving)
+        self.nrms_raw, self.nrms = (nrms(x, shown.limits) for x in (self.rms_raw, self.rms))
+        self.size = np.sqrt(measured / filtered_moving)
+        self.spread = np.median([chunk.spread for chunk in chunks], axis=0)
+        self.colour = total("colour") / nonzero(filtered)
+        self.outliers = total("outliers") / total("count")
+        ends, before = [], 0
+        for chunk, following in zip(chunks, [*chunks[1:], None]):
             goes_on = following is not None and not following.begins
-            found += [before + end for end in chunk.ends[: -1 if goes_on else None]]
+            ends += [before + end for end in chunk.ends[: -1 if goes_on else None]]
             before += chunk.samples
-        return np.array(found)
-
-    @property
-    def spread(self) -> np.ndarray:
-        """Robust standard deviation of each joint's filtered errors (nv,), N m: the median of the chunks'."""
-        return np.median([chunk.spread for chunk in self._chunks], axis=0)
-
-    @property
-    def colour(self) -> np.ndarray:
-        """Correlation of residuals with themselves (nv,), as `Residuals.colour`, within chunks."""
-        power = self._total("filtered")
-        return self._total("colour") / np.where(power > 0, power, 1.0)
-
-    @property
-    def outliers(self) -> np.ndarray:
-        """Part of the samples that are outliers (nv,), as `Residuals.outliers`."""
-        return self._total("outliers") / self._total("count")
+        self.ends = np.array(ends)
 
     @property
     def has_outliers(self) -> bool:
-        """Whether there are more than noise has."""
+        """True if a joint has more outliers than noise explains."""
         return bool(np.any(self.outliers > OUTLIER_SHARE))
 
 
 Errors = Residuals | StreamedResiduals
-"""What is left of a log, whether it was read whole or in parts."""
+"""Residuals of a log in memory or of a streamed one."""
 
 
 def residuals_of_parts(base: Base, theta: np.ndarray, parts: Iterable[Signals]) -> Errors:
-    """Errors that base parameters leave of a log: every sample if it comes in one part, else sums."""
+    """Residuals of base parameters: every sample of a log in one part, sums of one in several."""
     parts, rows = iter(parts), Rows(base)
     first = next(parts)
     shown = residuals(base, theta, first, rows)

@@ -1,4 +1,4 @@
-"""Joints at rest, which Coulomb friction holds with any torque up to its own: left out, unless there is nothing else."""
+"""Joints at rest, whose torque is undetermined since Coulomb friction holds them: left out, unless a log has nothing else."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from qddot.thresholds import REST_WORTH
 
 
 def with_needed_rests(parameter_set: ParameterSet, parts: Iterable[Signals]) -> ParameterSet:
-    """Parameters where joints that move in fewer samples than their rows have parameters count at rest too: as in a log of poses,
-    that is all there is of them. Of a long log, as many parts are looked at as it takes to see every joint move."""
+    """Use samples at rest for joints that move in fewer samples than they have parameters, as in a log of poses. Parts of a long
+    log are read only until every joint has moved enough."""
     unknown = np.array([np.any(parameter_set.T[used], axis=0).sum() for used in parameter_set.evaluator().used])
     moving = np.zeros_like(unknown)
     for signals in parts:
@@ -26,7 +26,7 @@ def with_needed_rests(parameter_set: ParameterSet, parts: Iterable[Signals]) -> 
 
 
 def left_out(factors: Factors) -> list[Finding]:
-    """Which joints rested, and for how much of the log."""
+    """Report the joints that rested, and for how much of the log."""
     names = factors.base.parameter_set.robot.joint_names
     rested = [f"{name} {part:.0%}" for name, part in zip(names, factors.left_out) if part > REST_WORTH]
     if not rested:

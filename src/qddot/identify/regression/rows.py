@@ -1,4 +1,4 @@
-"""The regressor of the base parameters along pieces of a log: the joints' rows, filtered, and what they predict."""
+"""The regressor of the base parameters along pieces of a log: filtered rows of the joints, and predicted torques."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from qddot.identify.regression.base import Base
 from qddot.identify.regression.drive_terms import Column, Motion, is_smooth
 from qddot.identify.regression.triangles import CHUNK
 
-CACHED = 256  # samples whose regressor stays in the cache
-IN_CACHE = 16384  # samples of which a few channels do
+CACHED = 256  # samples whose regressor fits into the cache
+IN_CACHE = 16384  # samples of which a few channels fit into the cache
 
 
 class Samples(NamedTuple):
@@ -32,42 +32,42 @@ class Samples(NamedTuple):
 
 
 class Piece(Protocol):
-    """Some consecutive samples; it travels to other processes, so it holds arrays or the name of a file."""
+    """Some consecutive samples of a log. Pieces are sent to other processes, so they hold arrays or the name of a file."""
 
     def samples(self) -> Samples:
-        """These samples, and those about them that the filter needs."""
+        """These samples, and those around them that the filter needs."""
         ...
 
     def pace(self) -> np.ndarray:
-        """How slow each joint is for a while about each sample that remains after the filter (M, nv), rad/s or m/s."""
+        """Pace of each joint at each filtered sample (M, nv), rad/s or m/s, see `Signals.paces`."""
         ...
 
     @property
     def step(self) -> int:
-        """Samples for one that says all of a smooth signal; 1 if none can be spared."""
+        """Number of samples of which one suffices to represent a smooth signal; 1 if all are needed."""
         ...
 
     @property
     def cuts(self) -> Sequence[int]:
-        """Filtered samples at which another block begins."""
+        """Indices of the filtered samples at which further blocks begin."""
         ...
 
     def thinned(self) -> Samples:
-        """Samples thinned to those that tell all of a smooth signal."""
+        """Every `step`-th sample, which suffices for smooth signals."""
         ...
 
     def filtered(self, x: np.ndarray, thinned: bool = False) -> np.ndarray:
-        """Filter a signal (N, ...) along them, or along the thinned ones: (M, ...)."""
+        """Filter a signal (N, ...) along all samples, or along the thinned ones: (M, ...)."""
         ...
 
 
 class Rows:
-    """The joints' rows of the regressor of the base parameters, those of all joints side by side. Holds compiled code: made once in
-    a process."""
+    """Computes the joints' rows of the regressor of the base parameters, side by side. It holds compiled code and buffers, so one
+    is made for each process."""
 
     def __init__(self, base: Base) -> None:
         self.base, self.evaluator = base, base.parameter_set.evaluator()
-        self._memory = threading.local()  # fresh pages would cost as much as what is written to them
+        self._memory = threading.local()  # buffers, since fresh memory costs as much as the writing to it
         self.columns: list[np.ndarray] = []  # base parameters in each joint's row
         self._from: list[np.ndarray] = []
         for used in self.evaluator.used:
@@ -75,10 +75,10 @@ class Rows:
             here = np.flatnonzero(np.any(T != 0, axis=0))
             T = T[:, here]
             picks = np.argmax(T, axis=0)
-            plain = np.array_equal(T, np.eye(len(T))[:, picks])  # no ties: columns as they are
+            plain = np.array_equal(T, np.eye(len(T))[:, picks])  # without ties, columns are only picked
             self.columns.append(here)
             self._from.append(picks if plain else T)
-        self.ends = np.cumsum([len(here) + 1 for here in self.columns])  # of each joint's columns, the torque last
+        self.ends = np.cumsum([len(here) + 1 for here in self.columns])  # ends of the joints' columns, with the torque last
         plain = all(how.ndim == 1 for how in self._from)
         self.spares = plain and not self.evaluator.knows and not base.parameter_set.is_loaded
         drives = [self._drive_columns(j, how) for j, how in enumerate(self._from)] if self.spares else []
@@ -86,8 +86,8 @@ class Rows:
         self._picks = np.concatenate([self._link_picks(j, how) for j, how in enumerate(self._from)]) if self.spares else None
 
     def _drive_columns(self, j: int, picks: np.ndarray) -> tuple[list[tuple[int, Column]], list[tuple[int, Column]]]:
-        """Places, and columns, of joint j's drive: those that are smooth, and those that change within a few samples, of dry
-        friction, where a joint turns back."""
+        """Indices and columns of joint j's drive: the smooth ones, and those of dry friction, which change within a few samples
+        when a joint turns back."""
         names = [term.name for term in self.base.parameter_set.terms]
         links, driven, start = len(self.evaluator.carried[j]), self.evaluator.driven[j], self.ends[j] - len(picks) - 1
         found = [(start + k, *driven[place - links]) for k, place in enumerate(picks.tolist()) if place >= links]
@@ -95,28 +95,28 @@ class Rows:
         return [(k, column) for k, _, column in found if k in smooth], [(k, column) for k, _, column in found if k not in smooth]
 
     def _link_picks(self, j: int, picks: np.ndarray) -> np.ndarray:
-        """For each column of joint j its place in the flattened regressor of the links; any, where it is no link's."""
+        """For each column of joint j its index in the flattened regressor of the links; 0 for columns of drives."""
         carried = self.evaluator.carried[j]
         of_links = np.where(picks < len(carried), carried[np.minimum(picks, len(carried) - 1)], 0) if len(carried) else 0 * picks
         return j * self.evaluator.links + np.append(of_links, 0)
 
     def each(self, rows: np.ndarray) -> list[np.ndarray]:
-        """`[X_j | tau_j]` of each joint, of rows (N, K) in which they stand side by side."""
+        """Split rows (N, K) of all joints side by side into `[X_j | tau_j]` of each joint."""
         return np.split(rows, self.ends[:-1], axis=1)
 
     def torques(self, rows: np.ndarray, theta: np.ndarray) -> np.ndarray:
-        """Torques (N, nv) that parameters (r,) make of rows (N, K)."""
+        """Torques (N, nv) of parameters (r,), from rows (N, K)."""
         return rows @ self._weights(theta)
 
     def _weights(self, theta: np.ndarray) -> np.ndarray:
-        """Weights by which each column counts for each joint's torque (K, nv)."""
+        """Matrix (K, nv) whose product with rows are the torques of parameters theta (r,)."""
         found = np.zeros((self.ends[-1], len(self.columns)))
         for j, (end, here) in enumerate(zip(self.ends, self.columns)):
             found[end - 1 - len(here) : end - 1, j] = theta[here]
         return found
 
     def predicted(self, motion: Samples, theta: np.ndarray, step: int = 1) -> np.ndarray:
-        """Torques (N, nv) of parameters (r,) along a stretch of a motion, without what is known anyway. What is smooth is computed
+        """Torques (N, nv) of parameters (r,) along a stretch of a motion, without the known torques. Smooth columns are computed
         for every `step`-th sample and interpolated."""
         N, nv = motion.q.shape
         step = step if self.spares and 4 * step < N else 1
@@ -144,10 +144,9 @@ class Rows:
         return tau
 
     def __call__(self, piece: Piece) -> np.ndarray:
-        """`[X_j | tau_j]` of all joints side by side, filtered (M, K); what a filter does not copy is valid until the next call.
+        """Filtered rows `[X_j | tau_j]` of all joints side by side (M, K); they may be a buffer that the next call overwrites.
 
-        Columns of links and all else that is smooth are computed for some samples only, if the log has many in a period of the
-        cut-off; dry friction for all.
+        Smooth columns, such as those of links, are computed for every `step`-th sample only; those of dry friction for all.
         """
         thinned = self.spares and piece.step > 1
         samples = piece.thinned() if thinned else piece.samples()
@@ -165,11 +164,12 @@ class Rows:
         return found
 
     def moving(self, piece: Piece) -> np.ndarray:
-        """The rows (M, nv) that count. Coulomb friction may hold a joint that rests with any torque up to its own: no `Y pi`."""
+        """Mask of the rows (M, nv) that count: not those of resting joints, which Coulomb friction holds with any torque up to its
+        own, so that `tau = Y pi` does not hold."""
         return piece.pace() >= self.base.parameter_set.rest_speeds
 
     def _scratch(self, name: str, N: int, shape: tuple[int, ...]) -> np.ndarray:
-        """An array (N, ...) of this thread, to be written to."""
+        """A buffer (N, ...) of this thread."""
         found = getattr(self._memory, name, None)
         if found is None or len(found) < N:
             found = np.empty((N, *shape))
@@ -185,8 +185,7 @@ class Rows:
         sharp: bool = True,
     ) -> None:
         """Write `[X_j | tau_j]` of all joints side by side into A (N, K); `more` (N, nv, links) is added to the columns of links,
-        `sliding` are rates as dry friction sees them. Without `sharp`, columns of dry friction and torques hold anything, if they
-        can be spared."""
+        `sliding` are rates for dry friction. Without `sharp`, columns of dry friction and torques may be left unset."""
         q, qd, qdd = (np.ascontiguousarray(x) for x in samples[:3])
         Y = self._scratch("Y", CACHED, (q.shape[1], self.evaluator.links))
         for start in range(0, len(q), CACHED):
@@ -204,7 +203,7 @@ class Rows:
                 else:
                     a[:, :-1] = moved.row(j) @ how
                 a[:, -1] = tau[:, j]
-        if self.spares:  # a column of a drive costs less for many samples at once
+        if self.spares:  # columns of drives are faster for many samples at once
             motion = Motion(samples.q, samples.qd, samples.qdd, np.zeros((0, samples.q.shape[1])), sliding)
             for k, column in (*self._smooth, *(self._sharp if sharp else ())):
                 A[:, k] = column(motion)
@@ -213,7 +212,7 @@ class Rows:
 
 
 def interpolated(x: np.ndarray, step: int) -> np.ndarray:
-    """A signal (M, n) with `step` times as many samples ((M - 1) step + 1, n): by cubics through four of them."""
+    """Interpolate a signal (M, n) to `step` times as many samples ((M - 1) step + 1, n), by cubics through four neighbours."""
     ends = np.array([4.0, -6.0, 4.0, -1.0])
     padded = np.concatenate([ends @ x[:4][None], x, ends @ x[:-5:-1][None]])
     s = np.arange(step) / step

@@ -1,8 +1,8 @@
-"""Signals for the regressor: smooth positions, their derivatives, and torques, all seen through one filter.
+"""Filtered signals for the regressor: positions, their derivatives, and torques, all through one low-pass.
 
-Positions are low-passed without phase and differentiated by the same kernel. The model's columns, computed from them, and the
-measured torques then go through the low-pass together and are thinned out (`Signals.decimated`): whatever the filter does, it does
-to both sides of `tau = Y pi`.
+Positions are low-passed without phase shift and differentiated by the same kernel. The model's columns, computed from them, and the
+measured torques then go through the low-pass together and are decimated (`Signals.decimated`): the filter acts alike on both
+sides of `tau = Y pi`.
 """
 
 from __future__ import annotations
@@ -24,13 +24,7 @@ from qddot.logs.resample import is_uniform
 from qddot.logs.spectrum import densities, noise_floor
 from qddot.logs.spikes import Despiked, without_spikes
 from qddot.logs.table import Finding
-from qddot.thresholds import (
-    HIGHEST_CUTOFF,
-    NOISE_SAMPLES,
-    PACE_REACH,
-    SMOOTH_RATE,
-    SPIKE_SHARE,
-)
+from qddot.thresholds import HIGHEST_CUTOFF, NOISE_SAMPLES, PACE_REACH, SMOOTH_RATE, SPIKE_SHARE
 
 if TYPE_CHECKING:
     from qddot.logs.log import Log
@@ -45,14 +39,14 @@ class Signals:
         q, qd, qdd: low-passed positions and their derivatives (N, n).
         tau_raw: torques as measured (N, n).
         rate: samples a second.
-        cutoff: of the low-pass, Hz.
-        velocity: where `qd` and `qdd` come from.
+        cutoff: cut-off frequency of the low-pass, Hz.
+        velocity: source of `qd` and `qdd`.
         segments: stretches without a pause.
-        findings: what was chosen, and why.
-        recordings: of which recording each segment is.
-        goes_on: whether the record goes on before the first and after the last segment, as in chunks of a stream.
-        thinned: samples of the log for one of these, of which torques are low-passed as much; 1 but for an excerpt.
-        log_paces: `paces` of an excerpt (N, n), as the log has them, whose rests are longer than its stretches; None but for one.
+        findings: the choices that were made, with reasons.
+        recordings: name of the recording that each segment belongs to.
+        goes_on: True where the record goes on before the first and after the last segment, as in chunks of a stream.
+        thinned: number of the log's samples for one of these, in an excerpt whose torques were low-passed accordingly; else 1.
+        log_paces: `paces` (N, n) taken from the whole log, whose rests are longer than an excerpt's stretches; else None.
 
     >>> robot = qddot.load("two_link")
     >>> push = lambda t, q, qd: [3 * np.sin(2 * t), np.sin(3 * t)]
@@ -83,7 +77,7 @@ class Signals:
 
     @cached_property
     def low_pass(self) -> LowPass:
-        """The filter of both sides."""
+        """The filter of the torques and of the model's columns."""
         return LowPass(self.rate, self.cutoff)
 
     @cached_property
@@ -93,7 +87,7 @@ class Signals:
 
     @cached_property
     def noise(self) -> np.ndarray:
-        """White noise of the torques after the filter (n,), N m, rms; by their spectrum at high frequencies."""
+        """Rms white noise of the torques after the filter (n,), N m, from their spectrum at high frequencies."""
         longest = max(self.segments, key=lambda s: s.stop - s.start)
         middle, half = (longest.start + longest.stop) // 2, NOISE_SAMPLES // 2
         some = slice(max(longest.start, middle - half), min(longest.stop, middle + half))
@@ -102,23 +96,23 @@ class Signals:
 
     @property
     def factor(self) -> int:
-        """Samples for one decimated sample; there are at least four a period of the cut-off."""
+        """Number of samples for one decimated sample; a period of the cut-off has at least four decimated ones."""
         return thinning(self.rate, self.cutoff)
 
     @property
     def step(self) -> int:
-        """Samples for one that says all of a smooth signal; the factor is a multiple of it."""
+        """Number of samples of which one suffices to represent a smooth signal; `factor` is a multiple of it."""
         return smooth_step(self.rate, self.cutoff)
 
     def grid(self, k: int) -> range:
-        """Every `factor`-th sample of segment k, counted from its start, from end to end."""
+        """Indices of every `factor`-th sample of segment k, counted from its start."""
         return range(self.low_pass.half % self.factor, self.segments[k].stop - self.segments[k].start, self.factor)
 
     def centres(self, k: int) -> range:
-        """Samples of segment k, counted from its start, about which the decimated ones lie.
+        """Indices of the samples of segment k, counted from its start, on which the decimated ones are centred.
 
-        They go from end to end: what the ends of a record show, a start from rest say, shows nowhere else. Where the record goes
-        on, they keep to where all is known that `pace` looks at, and leave the rest to the next chunk.
+        They reach both ends of a record, since a start from rest, say, is seen nowhere else. Where the record goes on, they stop
+        where the samples that `paces` needs would be missing, and leave the others to the next chunk.
         """
         grid, margin = self.grid(k), PACE_REACH * kernel_rows(self.low_pass, self.factor)
         before, after = self.goes_on[0] and k == 0, self.goes_on[1] and k == len(self.segments) - 1
@@ -126,11 +120,11 @@ class Signals:
 
     @cached_property
     def paces(self) -> np.ndarray:
-        """How slow a joint is for a kernel's length, at each sample (N, n), rad/s or m/s.
+        """Pace of each joint at each sample (N, n), rad/s or m/s: a speed that is small only if the joint rests for a while.
 
-        It is four times the distance that holds all of a joint's positions, over the time, for the slowest such stretch with the
-        sample in it. The distance is that in which a joint turns back which takes all of the time to go from this speed to its
-        opposite. So a mere turn is faster, and the noise of positions does not count as motion as that of speeds would.
+        It is four times the range of a joint's positions over the length of a kernel, for the slowest such stretch that contains
+        the sample. A joint that takes this long to turn from a speed v to -v, evenly, covers a range of v times the length over 4.
+        So a shorter turn has a higher pace, and noise of positions does not count as motion, as noise of speeds would.
         """
         return self._at_samples(self._grid_paces) if self.log_paces is None else self.log_paces
 
@@ -141,7 +135,7 @@ class Signals:
         return self._at_samples([slowest >= speeds for slowest in self._grid_paces])
 
     def _at_samples(self, on_grid: Iterable[np.ndarray]) -> np.ndarray:
-        """Values on the grid of each segment, at the samples (N, n) that are nearest."""
+        """Spread values on the grid of each segment over the samples (N, n), each the nearest."""
         found = []
         for k, (segment, values) in enumerate(zip(self.segments, on_grid)):
             nearest = (np.arange(segment.stop - segment.start) - self.grid(k).start + self.factor // 2) // self.factor
@@ -150,7 +144,7 @@ class Signals:
 
     @cached_property
     def kernel_paces(self) -> np.ndarray:
-        """How slow a joint is about each decimated sample (M, n), rad/s or m/s: for the slowest stretch that its kernel touches."""
+        """Pace of each joint at each decimated sample (M, n), rad/s or m/s: the smallest of `paces` within its kernel."""
         about = []
         for k, slowest in enumerate(self._grid_paces):
             grid, centres = self.grid(k), self.centres(k)
@@ -160,7 +154,7 @@ class Signals:
 
     @cached_property
     def _grid_paces(self) -> list[np.ndarray]:
-        """The pace at each sample of each segment's grid."""
+        """For each segment the paces at the samples of its grid."""
         seconds, found = (self._pace_window["size"] - 1) * self.factor / self.rate, []
         for k, segment in enumerate(self.segments):
             q = self.q[segment][self.grid(k).start :: self.factor]
@@ -170,12 +164,12 @@ class Signals:
 
     @property
     def _pace_window(self) -> dict[str, Any]:
-        """A kernel's length on the grid."""
+        """Arguments of a moving minimum or maximum on the grid, as long as a kernel."""
         return {"size": 2 * kernel_rows(self.low_pass, self.factor) + 1, "axis": 0, "mode": "nearest"}
 
     @property
     def owned(self) -> slice:
-        """The samples that belong to this chunk: those about its decimated ones. Chunks of a stream overlap, these do not."""
+        """The samples that belong to this chunk only, those around its decimated ones; chunks of a stream overlap otherwise."""
         last = len(self.segments) - 1
         start = self.centres(0)[0] if self.goes_on[0] else 0
         stop = self.segments[last].start + self.centres(last)[-1] + self.factor if self.goes_on[1] else len(self)
@@ -183,11 +177,11 @@ class Signals:
 
     @property
     def decimated_segments(self) -> tuple[slice, ...]:
-        """The segments among decimated samples."""
+        """The segments, as slices of decimated samples."""
         return stacked(len(self.centres(k)) for k in range(len(self.segments)))
 
     def decimated(self, x: np.ndarray) -> np.ndarray:
-        """Any signal (N, ...) along these samples, low-passed and thinned out: (M, ...). Linear in x, so `tau = Y pi` is kept."""
+        """Low-pass and decimate any signal (N, ...) along these samples: (M, ...). Linear in x, so `tau = Y pi` still holds."""
         if len(x) != len(self):
             raise InputError(f"a signal of {len(x)} samples; the prepared log has {len(self)}")
         parts, low_pass = [], self.low_pass
@@ -198,19 +192,24 @@ class Signals:
 
 
 def reached(centres: range, half: int, segment: slice) -> tuple[slice, dict[str, int]]:
-    """The samples that kernels about these centres of a segment reach, and how far they reach beyond its ends."""
+    """The samples that kernels around these centres of a segment cover, and by how many they exceed its ends."""
     first, last = segment.start + centres[0] - half, segment.start + centres[-1] + half + 1
     inside = slice(max(first, segment.start), min(last, segment.stop))
     return inside, {"lead": inside.start - first, "trail": last - inside.stop}
 
 
 def stacked(lengths: Iterable[int]) -> tuple[slice, ...]:
-    """Where parts of these lengths stand, one after the other."""
+    """Slices of parts of these lengths that follow one another."""
     return tuple(slice(a, b) for a, b in pairwise(accumulate(lengths, initial=0)))
 
 
+def slopes(x: np.ndarray, signals: Signals) -> np.ndarray:
+    """Time derivative of a signal (N, n) along a prepared log, by differences within each segment."""
+    return np.concatenate([np.gradient(x[segment], 1 / signals.rate, axis=0) for segment in signals.segments])
+
+
 def smoothed(x: np.ndarray, low_pass: LowPass, segments: Iterable[slice]) -> np.ndarray:
-    """A signal (N, n) through a low-pass, segment by segment; at their ends the kernel is cut and scaled to sum 1."""
+    """Low-pass a signal (N, n), segment by segment; at their ends the kernel is cut off and scaled to sum 1."""
     ends, found = ((low_pass.half, low_pass.half), (0, 0)), []
     for segment in segments:
         within = convolved(np.pad(np.ones((segment.stop - segment.start, 1)), ends), low_pass.smooth)
@@ -219,43 +218,43 @@ def smoothed(x: np.ndarray, low_pass: LowPass, segments: Iterable[slice]) -> np.
 
 
 def filter_span(rate: float, cutoff: float) -> int:
-    """Samples that both filters take for one decimated sample."""
+    """Number of samples that both filters together need for one decimated sample."""
     return 4 * LowPass(rate, cutoff).half + 9
 
 
 def kernel_rows(low_pass: LowPass, factor: int) -> int:
-    """Decimated samples that a kernel reaches to each side."""
+    """Number of decimated samples that a kernel covers on each side."""
     return -(-low_pass.half // factor)
 
 
 def streamed_span(rate: float, cutoff: float) -> int:
-    """Samples of a stretch that goes on from which a decimated one comes: with so many more about it that its pace is known."""
+    """Number of samples that a decimated one needs within a stream: as `filter_span`, with those that its pace takes."""
     low_pass, factor = LowPass(rate, cutoff), thinning(rate, cutoff)
     return 2 * PACE_REACH * kernel_rows(low_pass, factor) * factor + low_pass.half % factor + 2 * low_pass.half + 9
 
 
 def thinning(rate: float, cutoff: float) -> int:
-    """Samples for a decimated one: a multiple of `smooth_step`."""
+    """Number of samples for one decimated sample: a multiple of `smooth_step`."""
     factor = max(1, int(rate / (4 * cutoff)))
     return factor - factor % smooth_step(rate, cutoff)
 
 
 def smooth_step(rate: float, cutoff: float) -> int:
-    """Samples for one of a signal that is as smooth as low-passed positions and what is made of them: columns of links, which then
-    are computed for these only."""
+    """Number of samples of which one suffices to represent a signal as smooth as low-passed positions: columns of links, say, are
+    computed at these samples only."""
     return max(1, int(rate / (SMOOTH_RATE * cutoff)))
 
 
 def prepare(log: Log, cutoff: float | None = None, *, velocity: Velocity | None = None) -> Signals:
-    """Low-passed positions, velocities, accelerations and torques of a log.
+    """Low-pass and differentiate the positions of a log.
 
     Args:
-        log: what was measured.
-        cutoff: of the low-pass, Hz. By default up to where positions are well above their noise, within five to twenty times the
-            frequency below which the motion lies; and not so low that the filter's ends cost a short log more than a tenth of it.
-            `findings` says which.
-        velocity: "measured" or "derivative" (of the positions); by default the measured one where it agrees with the positions and
-            is the less noisy.
+        log: the recording.
+        cutoff: of the low-pass, Hz. By default the frequency up to which positions are well above their noise, within five to
+            twenty times the frequency below which the motion lies; and not so low that the filter's ends cost a short log more than
+            a tenth of its length. `findings` tells the choice.
+        velocity: "measured" or "derivative" (of the positions); by default the measured one, if it agrees with the positions and
+            is less noisy.
 
     Raises:
         InputError: no segment is as long as the filter.
@@ -301,7 +300,7 @@ def prepared(
     goes_on: tuple[bool, bool] = (False, False),
     recorded: bool = False,
 ) -> Signals | None:
-    """The signals, when everything is chosen, also whether accelerations are the log's; None where no segment is long enough."""
+    """Filter a log once everything is chosen; `recorded`: take the log's accelerations. None if no segment is long enough."""
     log, spikes = without_spikes(log)
     findings += told_spikes(log, spikes)
     low_pass, span = LowPass(rate, cutoff), filter_span(rate, cutoff)
@@ -310,7 +309,7 @@ def prepared(
     if goes_on[1]:
         long[-1] = len(parts[-1][0]) >= streamed_span(rate, cutoff)
     if goes_on[0] and not (goes_on[1] and len(parts) == 1):
-        long[0] = True  # the end of what came before
+        long[0] = True  # the end of the chunk before
     if not recorded:
         parts = [(*part[:4], None) for part in parts]
     made = [filtered(low_pass, velocity, *part) for part, enough in zip(parts, long) if enough]
@@ -335,7 +334,7 @@ def prepared(
 
 
 def told_spikes(log: Log, found: Despiked) -> Iterator[Finding]:
-    """How many spikes which joints had, and which have too many."""
+    """Report the number of spikes of each joint, and the joints that have too many."""
 
     def told(count: np.ndarray) -> str:
         return ", ".join(f"{name} {n} ({n / len(log):.2%})" for name, n in zip(log.joint_names, count) if n)
@@ -357,7 +356,7 @@ def filtered(
     tau: np.ndarray,
     qdd: np.ndarray | None,
 ) -> tuple[np.ndarray, ...]:
-    """t, q, qd, qdd, tau where the kernels lie within the segment; accelerations are the log's, if `qdd` is given."""
+    """Filter a segment: t, q, qd, qdd, tau of samples whose kernels lie within it; `qdd`, if given, is the log's acceleration."""
     edge, flat = low_pass.half + 4, np.pad(low_pass.flat, 4)
     kept = slice(edge, len(q) - edge)
     if velocity == "measured" and qd is not None:

@@ -1,6 +1,6 @@
-"""At which speed does a joint stand still? The width of the step that Coulomb friction takes when a joint turns back.
+"""Standstill speeds: the width, in speed, of the step that Coulomb friction takes when a joint turns back.
 
-Drives differ in it by a factor of ten (play, grease, the low-pass behind a torque sensor), and a log with a few turns shows it.
+It differs by a factor of ten between drives (play, grease, the low-pass behind a torque sensor); a log with a few turns shows it.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 def standstill_speeds(robot: Robot, signals: Signals, laws: Mapping[str, Any] = NOTHING) -> dict[str, float]:
-    """Joint -> smoothing velocity of its Coulomb friction, as the log shows it; for `ParameterSet.of(standstill=...)`.
+    """Find joint -> smoothing velocity of its Coulomb friction in a log; for `ParameterSet.of(standstill=...)`.
 
-    By turns, all parameters are fitted with these speeds, and each joint's speed is chosen that leaves least of its torque, its
-    friction fitted anew: of the torque as measured, for a turn is over before a low-pass sees it. The speed lies between a
-    quarter of what the joint gains from sample to sample, below which hardly a sample would tell, and half of its usual one, above
-    which friction would be viscous; all of it, where the joint is hardly faster than drives take their steps.
-    A joint that does not move keeps the usual value.
+    By turns, all parameters are fitted with the speeds found so far, and for each joint the speed is chosen at which its friction,
+    fitted anew, leaves the smallest residual: of unfiltered torques, since a turn is shorter than the low-pass. The speed lies
+    between a quarter of the change of the joint's speed from sample to sample, below which hardly a sample lies within the step,
+    and half of its rms speed, above which the step would look like viscous friction; the whole of it for a joint so slow that it is
+    hardly faster than such a step is wide. A joint that does not move keeps the default.
 
     Args:
-        laws: options of `ParameterSet.of`, of friction that is known to be there.
+        laws: options of `ParameterSet.of` for friction that is known to be there.
 
     >>> robot = qddot.load("two_link")
     >>> push = lambda t, q, qd: [3 * np.sin(2 * t), np.sin(3 * t)]
@@ -53,7 +53,7 @@ def standstill_speeds(robot: Robot, signals: Signals, laws: Mapping[str, Any] = 
 
 
 class Seen(NamedTuple):
-    """A joint where it moves, and what of its torque (N,) is friction."""
+    """The samples in which a joint moves, and the part of its torque (N,) that is friction."""
 
     joint: str
     j: int
@@ -62,28 +62,24 @@ class Seen(NamedTuple):
 
 
 class DrySpeeds(NamedTuple):
-    """Speeds at which dry friction changes: each joint's smoothing velocity, and that at which Stribeck's curve has halved, if that
-    is one of the laws."""
+    """Each joint's smoothing velocity, and the speed at which Stribeck's curve has halved; None without that law."""
 
     standstill: dict[str, float]
     stribeck: float | None
 
 
 def dry_speeds(robot: Robot, signals: Signals, laws: Mapping[str, Any] = NOTHING) -> DrySpeeds:
-    """See `standstill_speeds`. Stribeck's speed, which is the same for all joints, is chosen along with them: the one would take in
-    what the other lacks. So is friction by the load, which takes the same step, with the load of the parameters found before."""
-    usual = signals.paces >= STANDSTILL  # without rests, which say nothing of the step
+    """See `standstill_speeds`. Stribeck's speed, the same for all joints, is chosen along with them, since an error of one would be
+    compensated by the other. Friction by the load takes the same step, with the load of the parameters found before."""
+    usual = signals.paces >= STANDSTILL  # rests tell nothing about the step
     speed = rms(signals.qd, usual)
     least, most = NARROWEST * rms(signals.qdd, usual) / signals.rate, np.maximum(WIDEST * speed, np.minimum(speed, SLOW_STEP))
     moving = {joint: j for j, joint in enumerate(robot.joint_names) if 0 < least[j] < most[j]}
     speeds, laws, base, carried = dict.fromkeys(robot.joint_names, STANDSTILL), dict(laws), None, None
     for _ in range(STRIBECK_ROUNDS if laws.keys() & {"stribeck", LOAD} else STANDSTILL_ROUNDS):
         parameter_set = with_needed_rests(ParameterSet.of(robot, standstill=speeds, **laws).carrying(carried), [signals])
-        base = (
-            base_parameters(parameter_set)
-            if base is None or parameter_set.is_loaded
-            else dataclasses.replace(base, parameter_set=parameter_set)
-        )
+        known = None if base is None or parameter_set.is_loaded else dataclasses.replace(base, parameter_set=parameter_set)
+        base = known or base_parameters(parameter_set)
         theta, _ = weighted(reduce(base, strips(signals, blocks=1)))
         left, found = residuals(base, theta, signals), dict(zip(base.names, theta))
         load, carried = loads(parameter_set, signals), base.completed(theta)
@@ -104,7 +100,8 @@ def dry_speeds(robot: Robot, signals: Signals, laws: Mapping[str, Any] = NOTHING
 
 
 def best_stribeck(parameter_set: ParameterSet, speeds: Mapping[str, float], speed: float, seen: Sequence[Seen]) -> float:
-    """The speed about another at which Stribeck's curve has halved that leaves least of the friction of all joints."""
+    """The speed at which Stribeck's curve has halved, within a factor of two of `speed`, with the smallest residual of all joints'
+    friction."""
 
     def left(log_speed: float) -> float:
         asked = {**parameter_set.asked, "stribeck": float(np.exp(log_speed))}
@@ -114,7 +111,7 @@ def best_stribeck(parameter_set: ParameterSet, speeds: Mapping[str, float], spee
 
 
 def unexplained(seen: Seen, terms: Sequence[tuple[str, Column]]) -> float:
-    """Sum of the squared friction that terms leave."""
+    """Sum of squares of a joint's friction that a fit of these terms leaves."""
     X = np.column_stack([column(seen.motion) for _, column in terms])
     b = X.T @ seen.friction
     return float(seen.friction @ seen.friction - b @ np.linalg.lstsq(X.T @ X, b, rcond=None)[0])
@@ -123,13 +120,12 @@ def unexplained(seen: Seen, terms: Sequence[tuple[str, Column]]) -> float:
 def sliding_terms(
     parameter_set: ParameterSet, j: int, speed: float, asked: Mapping[str, Any] | None = None
 ) -> list[tuple[str, Column]]:
-    """Name and column of what joint j's friction consists of, smoothed over a speed. `asked`: other options than those of the
-    parameters."""
+    """Names and columns of joint j's friction, its step smoothed over `speed`; `asked`: options instead of the parameter set's."""
     return list(drive_columns(asked or parameter_set.asked, parameter_set.robot.joint_names[j], j, speed))
 
 
 def loads(parameter_set: ParameterSet, signals: Signals) -> np.ndarray:
-    """The load of each joint (N, nv), by which friction grows; (0, nv) where it does not."""
+    """The load of each joint (N, nv), with which friction grows; (0, nv) for a set without such friction."""
     evaluator = parameter_set.evaluator()
     parts = [slice(start, start + CHUNK) for start in range(0, len(signals.q), CHUNK)] if parameter_set.is_loaded else []
     found = [evaluator.at(signals.q[part], signals.qd[part], signals.qdd[part]).motion.load for part in parts]
@@ -137,7 +133,7 @@ def loads(parameter_set: ParameterSet, signals: Signals) -> np.ndarray:
 
 
 def best_speed(parameter_set: ParameterSet, seen: Seen, within: tuple[float, float]) -> float:
-    """The speed between two others, smoothed over which the laws of a joint come closest to its friction."""
+    """The smoothing velocity within these bounds at which a joint's friction leaves the smallest residual."""
 
     def left(log_speed: float) -> float:
         return unexplained(seen, sliding_terms(parameter_set, seen.j, float(np.exp(log_speed))))

@@ -1,4 +1,4 @@
-"""A log that comes in chunks, prepared chunk by chunk as the whole would be."""
+"""Filtering of a log chunk by chunk, with the result that the whole log would have."""
 
 from __future__ import annotations
 
@@ -10,16 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from qddot.errors import InputError
-from qddot.identify.regression.signals import (
-    Signals,
-    Velocity,
-    chosen_acceleration,
-    chosen_cutoff,
-    chosen_velocity,
-    prepared,
-    streamed_span,
-    thinning,
-)
+from qddot.identify.regression.filter_choice import Velocity, chosen_acceleration, chosen_cutoff, chosen_velocity
+from qddot.identify.regression.signals import Signals, prepared, streamed_span, thinning
 from qddot.logs.table import Finding
 from qddot.thresholds import CHUNKS_HELD, GAP, MOVES
 
@@ -28,10 +20,10 @@ if TYPE_CHECKING:
 
 
 def stream(logs: Iterable[Log], cutoff: float | None = None, *, velocity: Velocity | None = None) -> Iterator[Signals]:
-    """`prepare` for `Log.chunks`: each chunk with as much of the one before as the filters need.
+    """`prepare` the chunks of a log (`Log.chunks`), each with as many samples of the one before as the filters need.
 
-    The decimated samples of all chunks are those of the whole log, where it is evenly sampled. What is left open is chosen from the
-    first chunk in which the arm moves.
+    The decimated samples of all chunks are those of the whole log, if it is evenly sampled. What the caller leaves open is chosen
+    from the first chunk in which the arm moves.
 
     Raises:
         InputError: no stretch of the log is as long as the filter.
@@ -47,21 +39,20 @@ def stream(logs: Iterable[Log], cutoff: float | None = None, *, velocity: Veloci
     waiting = up_to_motion(logs)
     if not waiting:
         return
-    first, telling = waiting[0], waiting[-1]
-    logs = chain(waiting[1:], logs)
-    rate, tail, some, begun = first.rate, None, False, False
+    moving, rate = waiting[-1], waiting[0].rate
+    tail, some, begun = None, False, False
     findings: list[Finding] = []
     if cutoff is None:
-        cutoff, why = chosen_cutoff(telling)
+        cutoff, why = chosen_cutoff(moving)
         findings.append(Finding("assumed", "cut-off", f"from the first chunk that moves: {why}"))
     if velocity is None:
-        velocity, why = chosen_velocity(telling, cutoff)
+        velocity, why = chosen_velocity(moving, cutoff)
         findings.append(Finding("assumed", "velocity", f"from the first chunk that moves: {why}"))
-    recorded, why = chosen_acceleration(telling, cutoff)
+    recorded, why = chosen_acceleration(moving, cutoff)
     if why:
         findings.append(Finding("assumed", "acceleration", f"from the first chunk that moves: {why}"))
     span, factor = streamed_span(rate, cutoff), thinning(rate, cutoff)
-    for log, following in pairwise(chain([first], logs, [None])):
+    for log, following in pairwise(chain(waiting, logs, [None])):
         if log is None:
             break
         seamless = tail is not None and continues(tail, log, rate)
@@ -80,7 +71,7 @@ def stream(logs: Iterable[Log], cutoff: float | None = None, *, velocity: Veloci
 
 
 def up_to_motion(logs: Iterator[Log]) -> list[Log]:
-    """The first chunks, up to one in which a joint moves."""
+    """The first chunks, up to and including one in which a joint moves."""
     found = []
     for log in islice(logs, CHUNKS_HELD):
         found.append(log)
@@ -90,12 +81,12 @@ def up_to_motion(logs: Iterator[Log]) -> list[Log]:
 
 
 def continues(before: Log, after: Log, rate: float) -> bool:
-    """Whether a chunk goes on where the last one stopped."""
+    """True if a chunk goes on where the one before stopped."""
     return 0 < after.t[0] - before.t[-1] < GAP / rate
 
 
 def appended(before: Log, after: Log) -> Log:
-    """Two chunks of one record, the seam no segment's end."""
+    """Join two chunks of one record; the seam ends no segment."""
     whole = before + after
     seam = len(before)
     first = slice(0, after.segments[0].stop + seam)

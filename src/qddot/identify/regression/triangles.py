@@ -1,6 +1,6 @@
-"""Triangular factors: the R of tall matrices, and how those of strips are merged, always in the same order.
+"""Triangular factors: the R of tall matrices, and the merging of those of strips in a fixed order.
 
-Rows wait until there are a few times as many as columns, and become an R then: one factorisation for many strips, and the same R.
+Rows are kept until there are a few times as many as columns, and are factored then: one factorisation for many strips.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from scipy.linalg import lapack
 
 from qddot.errors import InputError
 
-CHUNK = 1024  # rows that become part of an R at a time
-TALL = 4  # rows a column, beyond which a matrix is factored: a third more work than to factor all at once
+CHUNK = 1024  # rows that are factored at a time
+TALL = 4  # ratio of rows to columns beyond which a matrix is factored: a third more work than to factor all at once
 
 Triangles = list[np.ndarray]
-"""One a joint."""
+"""A triangular factor for each joint."""
 Matrices = list[np.ndarray]
-"""One matrix a joint that has the R of all rows so far: those, or an R and some."""
+"""A matrix for each joint with the same R as all rows so far: the rows themselves, or an R and further rows."""
 
 
 def triangle(A: np.ndarray) -> np.ndarray:
-    """R (n, n) of A (N, n), in chunks: `[R; next rows] = Q R'`. The diagonal is not negative, so R is unique."""
+    """R (n, n) of A (N, n), in chunks: `[R; next rows] = Q R'`. Its diagonal is nonnegative, so R is unique."""
     n = A.shape[1]
     R = np.zeros((0, n))
     for start in range(0, len(A), CHUNK):
@@ -32,7 +32,7 @@ def triangle(A: np.ndarray) -> np.ndarray:
 
 
 def factored(*parts: np.ndarray) -> np.ndarray:
-    """R of matrices on top of each other that fit the cache."""
+    """R of matrices on top of each other, which should fit into the cache."""
     stack = np.empty((sum(map(len, parts)), parts[0].shape[1]), order="F")
     np.concatenate(parts, out=stack)
     qr, _, _, info = lapack.dgeqrf(stack, overwrite_a=1)  # type: ignore[attr-defined]
@@ -43,18 +43,18 @@ def factored(*parts: np.ndarray) -> np.ndarray:
 
 
 def condensed(*parts: np.ndarray) -> np.ndarray:
-    """Rows (M, n) that stand for matrices on top of each other: all of them, or their R where they are many."""
+    """Rows (M, n) with the same R as matrices on top of each other: all rows, or their R if there are many."""
     many = sum(map(len, parts)) > TALL * parts[0].shape[1]
     return triangle(np.concatenate(parts)) if many else np.concatenate(parts)
 
 
 def merge(one: Matrices, other: Matrices) -> Matrices:
-    """Rows that stand for both, joint by joint."""
+    """Merge matrices with the same R as both together, joint by joint."""
     return [condensed(*pair) for pair in zip(one, other)]
 
 
 class Addable(Protocol):
-    """A thing that can stand on top of another of its kind."""
+    """Type of the parts that a `Tree` adds up."""
 
     def __add__(self, other: Any, /) -> Any: ...
 
@@ -63,7 +63,7 @@ T = TypeVar("T", bound=Addable)
 
 
 class Tree(Generic[T]):
-    """Adds up what comes, like a binary counter: equal numbers of parts with each other, the earlier on top."""
+    """Adds up a stream of parts pairwise, like a binary counter: sums of equally many parts, the earlier on top."""
 
     def __init__(self) -> None:
         self._waiting: list[tuple[int, T]] = []
@@ -83,7 +83,7 @@ class Tree(Generic[T]):
 
 
 def tree(all_triangles: Sequence[Matrices]) -> Triangles:
-    """R of all of them, joint by joint; merged pairwise, neighbours first."""
+    """R of all matrices together, joint by joint, merged pairwise with neighbours first."""
     while len(all_triangles) > 1:
         pairs = [merge(a, b) for a, b in zip(all_triangles[::2], all_triangles[1::2])]
         all_triangles = [*pairs, *all_triangles[2 * len(pairs) :]]

@@ -1,1 +1,1 @@
-"""A fit as people read and see it: tables, plots, and one report as HTML, PDF or Markdown."""
+"""Tables and plots of a fit, and a report as HTML, PDF or Markdown."""

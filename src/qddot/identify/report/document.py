@@ -1,4 +1,4 @@
-"""A report as data, and its two ways onto paper: Markdown, and a page of HTML with the look of everything else."""
+"""A report as data, and its output as Markdown or as a page of HTML."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ CODE = re.compile(r"`([^`]+)`")
 
 
 class Code(NamedTuple):
-    """Lines to be typed."""
+    """A block of code."""
 
     text: str
 
 
 class Figure(NamedTuple):
-    """A picture; `draw` makes it as `"svg"` or `"png"`, only where it is shown."""
+    """A picture; `draw` makes it as `"svg"` or `"png"` when it is needed."""
 
     title: str
     draw: Callable[[str], bytes]
 
 
 class Items(NamedTuple):
-    """Points of a list."""
+    """An unordered list."""
 
     texts: Sequence[str]
 
@@ -55,7 +55,7 @@ class Document(NamedTuple):
 
 
 def markdown(document: Document, pictures: Callable[[Figure], str] | None = None) -> str:
-    """The report as Markdown. `pictures`: keeps a figure somewhere and returns its name; None: the text alone."""
+    """The report as Markdown. `pictures`: saves a figure and returns the file's name; None: without figures."""
     parts = [f"# {document.title}"]
     for section in document.sections:
         parts.append(f"## {section.title}")
@@ -83,7 +83,7 @@ def markdown_block(block: str | Items | Table | Code) -> str:
 
 
 def html(document: Document) -> str:
-    """The report as one page that needs nothing else."""
+    """The report as one HTML page that needs no other files."""
     title = escape(document.title)
     links = "".join(f"<li><a href='#s{k}'>{escape(s.title)}</a></li>" for k, s in enumerate(document.sections))
     body = [f"<h1>{title}</h1>", f"<nav><ol>{links}</ol></nav>"]
@@ -112,5 +112,5 @@ def html_block(block: Block) -> str:
 
 
 def inline(text: str) -> str:
-    """Text with its `` `code` `` and **bold** set as such; nothing else is markup."""
+    """Escape text for HTML, with `` `code` `` and **bold** as its only markup."""
     return re.sub(r"\*\*([^*]+)\*\*", r"<b>\1</b>", CODE.sub(r"<code>\1</code>", escape(text)))

@@ -1,4 +1,4 @@
-"""A page of HTML printed as PDF, by whichever browser is installed."""
+"""Printing of an HTML page as PDF by an installed browser."""
 
 from __future__ import annotations
 
@@ -18,20 +18,18 @@ class PrintError(QddotError):
 
 
 def browser() -> str:
-    """The program that prints without a window. Raises MissingProgramError: none is installed."""
+    """Path of a browser that can print without a window. Raises MissingProgramError: none is installed."""
     program = next(filter(None, map(shutil.which, BROWSERS)), None)
     if program is None:
         raise MissingProgramError(
-            "a report as PDF is printed by Chromium, Chrome or Edge, and none of "
-            + ", ".join(BROWSERS)
-            + " is on the path: install "
+            f"a report as PDF is printed by Chromium, Chrome or Edge, and none of {', '.join(BROWSERS)} is on the path: install "
             "one (Debian, Ubuntu: apt install chromium). Or save as .html, and print that"
         )
     return program
 
 
 def pdf(page: str, program: str) -> bytes:
-    """The page as a PDF file, printed by a browser. Raises PrintError: it fails, with what it said."""
+    """Print an HTML page by a browser and return the PDF file. Raises PrintError: the browser fails, with its last words."""
     with tempfile.TemporaryDirectory() as folder:
         source, made = Path(folder, "report.html"), Path(folder, "report.pdf")
         source.write_text(page, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""A fit as pictures: torques, what is left of them, spectra, friction with its data, and parameters with their intervals."""
+"""Plots of a fit: torques, residuals, spectra, friction with its data, and parameters with their intervals."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from qddot.identify.fit import Fit
 
 POINTS = 2000
-"""Samples that a curve shows at most."""
+"""Largest number of samples in a curve."""
 
 BINS = 400
-"""Of frequency, in each of which a spectrum has its mean."""
+"""Number of frequency bins, over each of which a spectrum is averaged."""
 
 
 def plot(fit: Fit, what: str, ax: Any) -> Any:
@@ -46,7 +46,7 @@ def plot(fit: Fit, what: str, ax: Any) -> Any:
 
 
 def joint_plot(shown: Shown, j: int) -> Any:
-    """All there is to see of one joint: torque and residual over time, the spectrum, and friction; returns the figure."""
+    """Draw torque and residual of one joint over time, their spectrum, and friction; returns the figure."""
     with looking_so() as plt:
         figure, axes = plt.subplots(2, 2, figsize=(11, 5.2), layout="constrained", width_ratios=(1.5, 1))
         for each, (title, across, draw) in zip(axes.T.ravel(), PANELS.values()):
@@ -59,7 +59,8 @@ def joint_plot(shown: Shown, j: int) -> Any:
 
 
 class Shown:
-    """The log that is drawn: the one kept for validation, or else that of the fit; of one that was streamed, what moves most."""
+    """Data of the plots, from the log kept for validation, or else that of the fit; of a streamed log the chunk with most
+    motion."""
 
     def __init__(self, fit: Fit) -> None:
         self.fit, self.log = fit, fit.judged
@@ -78,19 +79,19 @@ class Shown:
 
     @cached_property
     def spectra(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Frequencies, and densities of the measured torques and of what remains of them."""
+        """Frequencies, and spectral densities of the measured torques and of the residuals."""
         longest = max(self.log.segments, key=lambda s: s.stop - s.start)
         f, measured = densities(self.left.measured[longest], self.log.rate)
         return f, measured, densities(self.left.raw[longest], self.log.rate)[1]
 
     @cached_property
     def parameters(self) -> np.ndarray:
-        """All parameters (P,), those that do not show at zero."""
+        """All parameters (P,), with dependent ones at zero."""
         parameter_set = self.fit.parameter_set
         return parameter_set.T[:, list(self.fit.base.independent)] @ self.fit.estimate.theta + parameter_set.constant
 
     def friction(self, j: int, motion: Motion) -> np.ndarray:
-        """The friction of joint j (N,) that the fit found, along a motion."""
+        """Identified friction of joint j (N,) along a motion."""
         parameter_set = self.fit.parameter_set
         first = len(parameter_set.T) - len(parameter_set.terms)
         found = np.zeros(len(motion.qd))
@@ -138,26 +139,14 @@ def friction_panel(shown: Shown, ax: Any, j: int) -> None:
     along = log.decimated(shown.friction(j, shown.motion))
     v = log.decimated(log.qd[:, j])
     few = np.flatnonzero(moving)[:: max(1, int(moving.sum()) // POINTS)]
-    ax.plot(
-        v[few],
-        (along + left.filtered[:, j])[few],
-        ".",
-        ms=2,
-        color=color("measured"),
-        rasterized=True,
-        label="measured less the rest",
-    )
+    measured = (along + left.filtered[:, j])[few]
+    ax.plot(v[few], measured, ".", ms=2, color=color("measured"), rasterized=True, label="measured less the rest")
     grid = np.linspace(v.min(), v.max(), 801)[:, None] * np.eye(log.q.shape[1])[j]
     load = np.zeros_like(grid)
     if shown.motion.load.shape[0]:
         load[:, j] = np.median(np.abs(shown.motion.load[:, j]))
-    ax.plot(
-        grid[:, j],
-        shown.friction(j, Motion(grid * 0, grid, grid * 0, load)),
-        color=color("friction"),
-        lw=1.6,
-        label="friction found",
-    )
+    found = shown.friction(j, Motion(grid * 0, grid, grid * 0, load))
+    ax.plot(grid[:, j], found, color=color("friction"), lw=1.6, label="friction found")
     ax.set_ylabel(f"[{shown.torque[j]}]")
     ax.set_xlabel(f"speed [{shown.speed[j]}]")
 

@@ -1,8 +1,9 @@
-"""The report of a fit that a team would sign: what was found, how, how sure it is, where it fails, and how to get it again."""
+"""The sections of the report of a fit: the verdict, errors, methods, parameters, shortcomings, and the command to repeat it."""
 
 from __future__ import annotations
 
 import io
+import itertools
 from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from pathlib import Path
@@ -24,21 +25,22 @@ if TYPE_CHECKING:
     from qddot.identify.fit import Fit
 
 SUFFIXES = (".html", ".htm", ".pdf", ".md")
+NO_FAILURES = "No joint has a residual beyond noise above a hundredth of its torque."
 
 
 def report(fit: Fit, path: Path | None) -> str:
-    """The report in Markdown; into `path` as HTML or PDF with its plots, or as Markdown with plots in files beside it."""
+    """Return the report as Markdown; write it to `path` as HTML or PDF with plots, or as Markdown with plots in files beside it."""
     if path is not None and path.suffix not in SUFFIXES:
         raise InputError(f"{path.name}: a report is {', '.join(SUFFIXES)}")
-    program = browser() if path is not None and path.suffix == ".pdf" else ""  # before anything is drawn in vain
+    program = browser() if path is not None and path.suffix == ".pdf" else ""  # a missing browser is reported before the work
     found = document(fit)
     if path is None:
         return markdown(found)
     if path.suffix == ".md":
-        count = iter(range(1, 10_000))
+        numbers = itertools.count(1)
 
         def beside(figure: Figure) -> str:
-            name = f"{path.stem}_{next(count)}.png"
+            name = f"{path.stem}_{next(numbers)}.png"
             path.with_name(name).write_bytes(figure.draw("png"))
             return name
 
@@ -51,21 +53,19 @@ def report(fit: Fit, path: Path | None) -> str:
 
 
 def document(fit: Fit) -> Document:
-    """The whole report as data."""
-    robot, shown = fit.parameter_set.robot, Shown(fit)
+    """The report as data."""
+    robot, shown, failures = fit.parameter_set.robot, Shown(fit), [str(one) for one in shortcomings(fit)]
+    joints = [Figure(f"{joint}, {shown.where}", drawn(joint_plot, shown, j)) for j, joint in enumerate(robot.joint_names)]
     sections = [
         Section("Verdict", list(verdict(fit))),
         Section("Torques", [error_table(fit), *cross_validation(fit), joint_table(fit)]),
         Section("What was done to the data", [Items([*(f"{f.code}: {f.message}" for f in fit.findings), *how(fit)])]),
-        Section(
-            "Each joint",
-            [Figure(f"{joint}, {shown.where}", drawn(joint_plot, shown, j)) for j, joint in enumerate(robot.joint_names)],
-        ),
+        Section("Each joint", joints),
         Section("Parameters", list(parameters(fit))),
         Section("As described and as identified", list(described(fit))),
-        Section("Where the model fails", list(failures(fit))),
-        Section("What motion would say more", list(missing(fit))),
-        Section("Again", list(again(fit))),
+        Section("Where the model fails", [Items(failures) if failures else NO_FAILURES]),
+        Section("What motion would say more", [Items(str(fit.worth).splitlines())]),
+        Section("Again", [f"qddot {version('qddot')}, the same data and", Code(fit.command)]),
     ]
     return Document(f"Identification of {robot.name}", bool(fit.verdict), sections, robot.tree().svg())
 
@@ -80,7 +80,7 @@ def verdict(fit: Fit) -> Iterator[Block]:
 
 
 def cross_validation(fit: Fit) -> Iterator[Block]:
-    """Yield what parameters of the other recordings miss of each."""
+    """Yield the table of errors of each recording with parameters of the others."""
     found = fit.cross_validation
     if found is None:
         return
@@ -104,7 +104,7 @@ def parameters(fit: Fit) -> Iterator[Block]:
     )
     yield parameter_table(fit)
     yield f"Essential ({len(fit.essential)} of {fit.base.rank}): {', '.join(fit.essential)}"
-    yield Figure("Base parameters with their 95 % intervals", drawn(parameter_figure, fit))
+    yield Figure("Base parameters with their 95 % intervals", drawn(lambda: parameter_plot(fit, None).figure))
     reasons = list(dict.fromkeys(explanations(fit.base).values()))
     if reasons:
         yield "Why some parameters show only together:"
@@ -112,18 +112,17 @@ def parameters(fit: Fit) -> Iterator[Block]:
 
 
 def described(fit: Fit) -> Iterator[Block]:
-    """The description against what was found, and what became of it in `fit.robot`."""
+    """Compare the description with the identified base parameters, and with `fit.robot`."""
     yield "Marked are base parameters whose interval leaves the description out."
     yield described_table(fit)
     if not fit.verdict.identified:
         return
     try:
-        base = (
-            fit.base.K @ np.linalg.lstsq(fit.parameter_set.T, fit.consistent.parameters - fit.parameter_set.constant, rcond=None)[0]
-        )
+        consistent = fit.consistent.parameters
     except MissingExtraError as error:
         yield str(error)
         return
+    base = fit.base.K @ np.linalg.lstsq(fit.parameter_set.T, consistent - fit.parameter_set.constant, rcond=None)[0]
     outside = np.abs(fit.estimate.theta - base) > fit.estimate.reach * fit.estimate.std
     names = [name for name, far in zip(fit.base.names, outside) if far]
     points = ["links that can exist have all base parameters within their intervals"]
@@ -143,33 +142,11 @@ def described(fit: Fit) -> Iterator[Block]:
     yield Items(points)
 
 
-def failures(fit: Fit) -> Iterator[Block]:
-    found = shortcomings(fit)
-    yield (
-        Items([str(each) for each in found])
-        if found
-        else "Of no joint does more than a hundredth of the torque remain beyond noise."
-    )
-
-
-def missing(fit: Fit) -> Iterator[Block]:
-    yield Items(str(fit.worth).splitlines())
-
-
-def again(fit: Fit) -> Iterator[Block]:
-    yield f"qddot {version('qddot')}, the same data and"
-    yield Code(fit.command)
-
-
 # figures --------------------------------------------------------------------------------------------------------------------
 
 
-def parameter_figure(fit: Fit) -> Any:
-    return parameter_plot(fit, None).figure
-
-
 def drawn(draw: Callable[..., Any], *arguments: Any) -> Callable[[str], bytes]:
-    """A picture, made when it is asked for: the same bytes every time."""
+    """Function that draws a picture as `"svg"` or `"png"` when it is called; the same bytes every time."""
 
     def picture(kind: str) -> bytes:
         plt = pyplot()

@@ -1,4 +1,4 @@
-"""Where a model fails: for each joint, at which speeds, positions and times more torque remains than elsewhere."""
+"""Shortcomings of a model: for each joint the speeds, positions and times with larger residuals than elsewhere."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 
 class Shortcoming(NamedTuple):
-    """Shortcoming of the model at one joint: the part of its torque that remains and is no noise, and where that is most,
-    in words."""
+    """Shortcoming of the model at one joint: its residual beyond noise, as a fraction of its torque, and where that is largest, in
+    words."""
 
     joint: str
     share: float
@@ -28,7 +28,7 @@ class Shortcoming(NamedTuple):
 
 
 def shortcomings(fit: Fit) -> list[Shortcoming]:
-    """Joints of which more than a hundredth of the torque remains beyond noise; of the log for validation, if there is one."""
+    """Joints with a residual beyond noise above a hundredth of the torque, in the log for validation if there is one."""
     log, robot = fit.judged, fit.parameter_set.robot
     left = residuals(fit.base, fit.estimate.theta, log)
     t, q, qd = (log.decimated(x) for x in (log.t, log.q, log.qd))
@@ -42,17 +42,12 @@ def shortcomings(fit: Fit) -> list[Shortcoming]:
         beyond = np.sqrt(max(float(np.mean(error**2)) - noise[j] ** 2, 0.0))
         if beyond < MATTERS * size:
             continue
-        places = []
-        step = max(float(fit.parameter_set.step_speeds[j]), 1e-3)
-        v = qd[moving, j]
-        slow = np.abs(v) < SLOW_TIMES * step
-        top = float(np.abs(v).max())
-        if (ratio := rms_ratio(error, slow)) > FAILS_THERE:
-            places.append(
-                f"{ratio:.1f} times as much below {SLOW_TIMES * step:.2g} rad/s (m/s): friction about rest that the model lacks"
-            )
-        elif (ratio := rms_ratio(error, np.abs(v) > FAST_PART * top)) > FAILS_THERE:
-            places.append(f"{ratio:.1f} times as much above {FAST_PART * top:.2g} rad/s (m/s): friction at speed, or a delay")
+        places, speed = [], np.abs(qd[moving, j])
+        slow, fast = SLOW_TIMES * max(float(fit.parameter_set.step_speeds[j]), 1e-3), FAST_PART * float(speed.max())
+        if (ratio := rms_ratio(error, speed < slow)) > FAILS_THERE:
+            places.append(f"{ratio:.1f} times as much below {slow:.2g} rad/s (m/s): friction about rest that the model lacks")
+        elif (ratio := rms_ratio(error, speed > fast)) > FAILS_THERE:
+            places.append(f"{ratio:.1f} times as much above {fast:.2g} rad/s (m/s): friction at speed, or a delay")
         if (worst := worst_part(error, q[moving, j])) is not None:
             ratio, a, b = worst
             places.append(f"{ratio:.1f} times as much from q = {a:.2f} to {b:.2f}: a force that depends on the position")
@@ -64,7 +59,7 @@ def shortcomings(fit: Fit) -> list[Shortcoming]:
 
 
 def rms_ratio(error: np.ndarray, here: np.ndarray) -> float:
-    """Rms of some errors over that of all; 0 where there are fewer than a twentieth."""
+    """Rms of the errors `here` over that of all; 0 if these are all, or fewer than a twentieth."""
     if here.mean() < FAILURE_SAMPLES or here.all():
         return 0.0
     return float(np.sqrt(np.mean(error[here] ** 2) / np.mean(error**2)))

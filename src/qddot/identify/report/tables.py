@@ -1,4 +1,4 @@
-"""The parameters of a fit as tables of text."""
+"""Tables of a fit's parameters and errors."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 
 def states(fit: Fit) -> list[str]:
-    """Word for each parameter: identified only if the fit is, if the value can exist, and if it is known to a factor of
-    two at least."""
+    """State of each parameter in words: identified only if the fit is, if the value is possible, and if its 95 % interval is within
+    half the value to each side."""
     if not fit.verdict.identified:
         return ["not identified"] * fit.base.rank
     return [state(*each) for each in zip(fit.estimate.theta, fit.estimate.intervals, never_negative(fit.base))]
@@ -35,7 +35,7 @@ def state(value: float, interval: np.ndarray, positive: bool) -> str:
 
 
 def rows(fit: Fit) -> Iterator[tuple[str, ...]]:
-    """Name, value, standard deviations (by blocks, classical), interval, state."""
+    """Yield name, value, standard deviations (by blocks, classical), interval and state of each parameter."""
     classical = dict(zip(fit.base.names, fit.estimate.std_classical))
     for (name, value), said in zip(fit.parameters.items(), states(fit)):
         low, high = fit.intervals[name]
@@ -43,7 +43,7 @@ def rows(fit: Fit) -> Iterator[tuple[str, ...]]:
 
 
 HEAD = ("base parameter", "value", "std (blocks)", "std (classical)", "95 % interval", "")
-STANDS_FOR = "stands for"  # since a base parameter is a sum of parameters, of which only the first names it
+STANDS_FOR = "stands for"  # heads the column with the combination that a base parameter is
 
 
 def parameter_table(fit: Fit) -> Table:
@@ -53,7 +53,7 @@ def parameter_table(fit: Fit) -> Table:
 
 
 def card(fit: Fit) -> Card:
-    """Card by which a fit shows itself: the verdict, errors of the torques, the parameters."""
+    """Card that displays a fit in notebooks and consoles: the verdict, errors of the torques, the parameters."""
     name, line = repr(fit).split(": ", 1)
     unseen = [] if fit.cross_validation is None else [str(fit.cross_validation).splitlines()[0]]
     return Card(name, [line, *unseen, str(fit.verdict)], [parameter_table(fit)])
@@ -64,25 +64,21 @@ def card(fit: Fit) -> Card:
 
 def described_table(fit: Fit) -> Table:
     """Base parameters as described and as identified; rows are marked where the interval leaves the description out."""
-    found, doubtful = [], set()
-    for k, (name, value, described) in enumerate(zip(fit.base.names, fit.estimate.theta, fit.base.described)):
+    found, estimate = [], fit.estimate
+    for name, value, described, std in zip(fit.base.names, estimate.theta, fit.base.described, estimate.std.tolist()):
         low, high = fit.intervals[name]
-        agrees = low <= described <= high
-        if not agrees:
-            doubtful.add(k)
-        off = (described - value) / max(float(fit.estimate.std[k]), 1e-300)
-        said = "agrees" if agrees else f"{off:+.1f} std" if abs(off) < 1000 else "far off"
+        off = (described - value) / max(std, 1e-300)
+        said = "agrees" if low <= described <= high else f"{off:+.1f} std" if abs(off) < 1000 else "far off"
         found.append([name, f"{described:.5g}", f"{value:.5g}", f"{low:.4g} to {high:.4g}", said])
-    return Table(["base parameter", "as described", "identified", "95 % interval", ""], found, doubtful=frozenset(doubtful))
+    doubtful = frozenset(k for k, row in enumerate(found) if row[-1] != "agrees")
+    return Table(["base parameter", "as described", "identified", "95 % interval", ""], found, doubtful=doubtful)
 
 
 def link_table(fit: Fit) -> Table:
     """Mass and centre of mass of each link as described and in `fit.robot`."""
-    found = []
     before, after = body_inertias(fit.parameter_set.robot), body_inertias(fit.robot)
-    for body, old in before.items():
-        new = after[body]
-        found.append([body, f"{old[0]:.4g}", f"{new[0]:.4g}", centre(old), centre(new)])
+    both = ((body, old, after[body]) for body, old in before.items())
+    found = [[body, f"{old[0]:.4g}", f"{new[0]:.4g}", centre(old), centre(new)] for body, old, new in both]
     return Table(["link", "mass, described, kg", "in fit.robot, kg", "centre of mass, described, m", "in fit.robot, m"], found)
 
 
@@ -91,7 +87,7 @@ def centre(ten: np.ndarray) -> str:
 
 
 def error_table(fit: Fit) -> Table:
-    """Errors of the torques of all joints together."""
+    """Relative errors of the torques of all joints together."""
     found = []
     for name, errors in (("training", fit.training), ("validation", fit.validation)):
         if errors is not None:
@@ -101,7 +97,7 @@ def error_table(fit: Fit) -> Table:
 
 
 def joint_table(fit: Fit) -> Table:
-    """Errors of each joint's torques, N m (N)."""
+    """Rms errors of each joint's torques, N m (N)."""
     found, unseen = [], fit.validation
     for j, joint in enumerate(fit.parameter_set.robot.joint_names):
         values = [fit.estimate.sigma[j], fit.estimate.unseen[j], fit.training.rms[j]]

@@ -1,8 +1,8 @@
-"""Which parameters the joint forces show, in which combinations, and why the others stay hidden.
+"""Base parameters: the combinations of parameters that the joint forces depend on, and why the others do not show.
 
-Of a robot's ten numbers a link, about half act only together: a mass on the axis of a hinge may as well belong to the link before
-it. `Equations.base_parameters` finds the combinations that matter, exactly; `Equations.identifiability` does the same for
-parameters of one's own choice.
+About half of the ten numbers of each link act only together with others: a mass on the axis of a hinge may as well belong to the
+link before it. `Equations.base_parameters` finds the combinations that matter, exactly; `Equations.identifiability` does so for
+chosen parameters.
 """
 
 from __future__ import annotations
@@ -13,23 +13,13 @@ from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from qddot.algorithms import regressor as standard
 from qddot.model.lower import WORLD
 from qddot.model.model import LiftedModel
 from qddot.model.regroup import split
 from qddot.model.spatial import PseudoInertia, Transform, Vec, map_scalars, symmetric, upper
-from qddot.symbolic.analysis.linearity import (
-    Dependences,
-    Regressor,
-    dependences,
-    echelon,
-    parameter,
-    regressor,
-)
+from qddot.symbolic.analysis.linearity import Dependences, Regressor, dependences, echelon, parameter, regressor
 from qddot.symbolic.analysis.reasons import Reasons
-from qddot.symbolic.exact.ratio import Ratio, quotient
 from qddot.symbolic.exact.ring import Generator, Poly
 from qddot.symbolic.form import Form
 
@@ -37,7 +27,7 @@ if TYPE_CHECKING:
     from qddot.symbolic.equations import Equations
 
 PREFERRED = ("Ixx", "Ixy", "Ixz", "Iyz", "Izz", "Iyy", "mcx", "mcy", "mcz", "m")
-"""Of a link's ten numbers, which to name a combination after: of `Ixx - Iyy`, Ixx; a mass moves inward before all others."""
+"""The ten numbers of a link in the order in which combinations are named after them: `Ixx - Iyy` after Ixx, last after a mass."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -45,13 +35,13 @@ class BaseParameters:
     """The combinations of parameters that the joint forces depend on: `tau = Y pi + tau_0 = regressor @ values + tau_0`.
 
     Attributes:
-        names: a parameter of each combination, after which it is named: it is in no other (r,).
-        combinations: in letters named like the parameters (r,).
-        values: the same with what the parameters are in this robot, numbers or symbols (r,).
-        regressor: Y_B (nv, r), its columns independent.
+        names: for each combination, the parameter it is named after, which is in no other (r,).
+        combinations: the combinations in letters named like the parameters (r,).
+        values: the combinations with the numbers or symbols that the parameters are in this robot (r,).
+        regressor: Y_B (nv, r), whose columns are independent.
         alone: parameters that are a combination by themselves.
-        grouped: parameters that show only in combination with `names` -> why.
-        unidentifiable: parameters that do not show at all -> why.
+        grouped: parameter that shows only in combination with `names` -> reason.
+        unidentifiable: parameter that does not show at all -> reason.
     """
 
     names: tuple[str, ...]
@@ -71,15 +61,15 @@ class BaseParameters:
         return f"{self.rank} combinations of {total} parameters ({len(self.alone)} of them alone, {len(self.unidentifiable)} never)"
 
     def __str__(self) -> str:
-        """The verdict on each parameter that is not alone, a line each."""
+        """Return a line on each parameter that is not alone."""
         return "\n".join([repr(self), *self.grouped.values(), *self.unidentifiable.values()])
 
 
 def base_parameters(equations: Equations) -> BaseParameters:
     """See `Equations.base_parameters`.
 
-    What moves inward through joints is known beforehand (see `qddot.model.regroup`). It leaves few columns that may still depend on
-    one another, as those of an arm in a plane, or of one whose first axis is vertical.
+    The parameters that can be moved inward through joints are known beforehand (see `qddot.model.regroup`). Few columns are left
+    that may still depend on one another, as those of an arm in a plane, or of one whose first axis is vertical.
     """
     found = regressor(equations)
     order = preference(equations.lifted)
@@ -110,14 +100,14 @@ def assembled(
     values: tuple[Equations, Sequence[Any]],
     reasons: Reasons,
 ) -> BaseParameters:
-    """Base parameters from the dependent columns, each a combination of the independent ones."""
+    """Return the base parameters, given the dependent columns as combinations of the independent ones."""
     names = found.names
     merged = {b: {j: k[b] for j, k in sorted(others.items()) if b in k} for b in independent}
 
     def sums(equations: Equations, x: Sequence[Any]) -> Form:
-        adopt = equations.alphabet.ring.adopted
-        whole = [x[b] + sum((x[j] * over(adopt, k) for j, k in merged[b].items()), x[b] * 0) for b in independent]
-        return Form(equations, np.array(whole, dtype=object))
+        return Form(
+            equations, [x[b] + sum((x[j] * equations.lift(k) for j, k in merged[b].items()), x[b] * 0) for b in independent]
+        )
 
     return BaseParameters(
         names=tuple(names[b] for b in independent),
@@ -131,7 +121,7 @@ def assembled(
 
 
 def expressed(combination: Mapping[int, Any], rest: Dependences) -> dict[int, Any]:
-    """A combination of columns in terms of the independent ones."""
+    """Return a combination of columns as one of independent columns."""
     total: dict[int, Any] = {}
     for j, k in combination.items():
         for b, factor in rest.others.get(j, {j: 1}).items():
@@ -139,11 +129,11 @@ def expressed(combination: Mapping[int, Any], rest: Dependences) -> dict[int, An
     return {b: k for b, k in total.items() if k != 0}
 
 
-# what moves inward ------------------------------------------------------------------------------------------------------------
+# parameters that move inward through joints -----------------------------------------------------------------------------------
 
 
 def preference(model: LiftedModel) -> list[int]:
-    """The columns of the regressor, link by link and then the drives, in the order in which they shall be kept."""
+    """Return the columns of the regressor, link by link and then the drives, in the order of preference for being kept."""
     links = sum(body.is_link for body in model.bodies)
     total = len(standard.named_parameters(model))
     inside = [standard.INERTIAL.index(kind) for kind in PREFERRED]
@@ -151,7 +141,7 @@ def preference(model: LiftedModel) -> list[int]:
 
 
 def null_vectors(equations: Equations, order: Sequence[int]) -> Iterator[list[Any]]:
-    """Changes of the parameters that no joint force shows: a part of a link is given to the link before it, or to the world."""
+    """Yield changes of parameters that no joint force shows: a part of a link is moved to the link before it, or to the world."""
     model = equations.lifted
     starts = {body.index: 10 * k for k, body in enumerate(body for body in model.bodies if body.is_link)}
     for body in model.bodies:
@@ -169,14 +159,14 @@ def null_vectors(equations: Equations, order: Sequence[int]) -> Iterator[list[An
 
 
 def unit_moments() -> Iterator[PseudoInertia]:
-    """Ten bodies with one moment of mass each."""
+    """Yield ten bodies with a single moment of mass, of size 1, each."""
     for k in range(10):
         m, *rest = (int(i == k) for i in range(10))
         yield PseudoInertia(m, Vec(*rest[:3]), symmetric(*rest[3:]))
 
 
 def numbers(seen: Transform, moments: PseudoInertia) -> list[Any]:
-    """The ten numbers of a body, from another frame."""
+    """Return the ten numbers of a body, seen from another frame."""
     m, h, I = seen.out_inertia(moments.rigid)
     return [m, *h, *upper(I)]
 
@@ -185,7 +175,7 @@ def numbers(seen: Transform, moments: PseudoInertia) -> list[Any]:
 
 
 def with_letters(equations: Equations, names: Sequence[str]) -> tuple[Equations, list[Poly]]:
-    """Equations with further letters, and these; their values are those of the standard parameters."""
+    """Return the equations with further letters for the standard parameters, whose values they have, and these letters."""
     old = equations.alphabet.ring
     ring = old.extended([Generator(name, "parameter", name) for name in names])
     written = copy.copy(equations)
@@ -197,10 +187,3 @@ def with_letters(equations: Equations, names: Sequence[str]) -> tuple[Equations,
     written._coriolis = {}
     written.__dict__["parameters"] = (*equations.parameters, *names)
     return written, letters
-
-
-def over(adopt: Any, k: Any) -> Any:
-    """A coefficient in the letters of another ring."""
-    if isinstance(k, Ratio):
-        return quotient(adopt(k.num), adopt(k.den))
-    return adopt(k) if isinstance(k, Poly) else k

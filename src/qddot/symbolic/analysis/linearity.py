@@ -1,4 +1,4 @@
-"""Torque as a linear function of parameters, `tau = Y pi + tau_0`, and which columns of Y depend on one another.
+"""Torque as a linear function of parameters, `tau = Y pi + tau_0`, and linear dependences among the columns of Y.
 
 Ranks are proven from both sides: columns are independent because they are so at some point, modulo some prime; they are dependent
 because their combination is the polynomial 0.
@@ -17,7 +17,7 @@ from flint import nmod_mat
 from qddot.algorithms import regressor as standard
 from qddot.arguments import names as as_names
 from qddot.errors import InputError, QddotError, unknown_name
-from qddot.symbolic.exact.ratio import Ratio, quotient
+from qddot.symbolic.exact.ratio import Ratio
 from qddot.symbolic.exact.ring import Generator, Poly, Ring
 from qddot.symbolic.form import Form
 
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from qddot.symbolic.equations import Equations
 
 CONSTANT = ("parameter", "root", "inverse", "atom")
-BITS = 61  # of the primes
-TRIES = 10  # each fails once in many millions
+BITS = 61  # length of the primes
+TRIES = 10  # attempts, each of which fails once in many millions
 
 
 class Regressor(NamedTuple):
@@ -34,8 +34,8 @@ class Regressor(NamedTuple):
 
     Attributes:
         Y: (nv, p).
-        remainder: (nv,), what none of the parameters multiplies.
-        names: of the parameters (p,).
+        remainder: (nv,), the terms without any of the parameters.
+        names: the parameters' names (p,).
     """
 
     Y: Form
@@ -48,7 +48,7 @@ def regressor(equations: Equations, names: Sequence[str] | None = None) -> Regre
     if names is None:
         a = equations.alphabet
         if a.loads:
-            _ = equations.load_torque  # so that the sign of a load is known
+            _ = equations.load_torque  # makes the signs of loads known
         titles = tuple(name for name, _ in standard.named_parameters(equations.lifted))
         Y = np.array(standard.regressor(equations.lifted, a.q, a.qd, a.qdd), dtype=object).reshape(equations.nv, len(titles))
         return Regressor(Form(equations, Y, "regressor"), Form(equations, [0] * equations.nv), titles)
@@ -63,22 +63,22 @@ def regressor(equations: Equations, names: Sequence[str] | None = None) -> Regre
         refuse_products(top, letters, f"tau_{row + 1}")
         refuse_signs(equations, top, letters, f"tau_{row + 1}")
         refuse_below(bottom, letters, f"tau_{row + 1}")
-    Y = np.array([[quotient(p.partial(i), bottom) for i in letters] for p, bottom in fractions], dtype=object)
+    Y = np.array([[p.partial(i) / bottom for i in letters] for p, bottom in fractions], dtype=object)
     Y = Y.reshape(equations.nv, len(letters))
-    remainder = [quotient(p.coefficients(letters).get((0,) * len(letters), 0), bottom) for p, bottom in fractions]
+    remainder = [p.coefficients(letters).get((0,) * len(letters), 0) / bottom for p, bottom in fractions]
     return Regressor(Form(equations, Y, "regressor"), Form(equations, remainder), tuple(names))
 
 
 def parameter(equations: Equations, name: str) -> int:
-    """The letter of a parameter."""
+    """Return the index of a parameter's letter."""
     if name not in equations.alphabet.parameters:
         raise unknown_name("parameter", name, equations.parameters)
     return equations.letter(name)
 
 
 def refuse_products(p: Poly, letters: Sequence[int], where: str) -> None:
-    """Refuse, unless each term has at most one of the letters, in the first power, and nothing else hides one. Raises InputError:
-    naming the shortest product."""
+    """Refuse a polynomial with a product of the letters, or with another letter that is made of one. Raises InputError: naming the
+    shortest product."""
     generators = p.ring.generators
     found = set()
     for powers, _ in p.terms():
@@ -100,8 +100,8 @@ def refuse_products(p: Poly, letters: Sequence[int], where: str) -> None:
 
 
 def refuse_signs(equations: Equations, p: Poly, letters: Sequence[int], where: str) -> None:
-    """Refuse, unless no sign in it, of a load or of a shaft behind a gear, and no smoothed rate changes with any of the letters.
-    Raises InputError: naming the first that does."""
+    """Refuse a polynomial with a smoothed rate, or a sign of a load or of a shaft behind a gear, that changes with one of the
+    letters. Raises InputError: naming the first."""
     signs, generators = equations.alphabet.signs | equations.alphabet.softened, p.ring.generators
     for i in sorted(p.letters() & signs.keys()):
         for k in letters:
@@ -110,42 +110,42 @@ def refuse_signs(equations: Equations, p: Poly, letters: Sequence[int], where: s
 
 
 def refuse_below(p: Poly | int, letters: Sequence[int], where: str) -> None:
-    """Refuse, unless a denominator has none of the letters. Raises InputError: naming the one it has."""
+    """Refuse a denominator with any of the letters. Raises InputError: naming the first."""
     names = [p.ring.generators[i].name for i in letters if i in p.letters()] if isinstance(p, Poly) else []
     if names:
         raise InputError(f"{where} is not linear in {names[0]}: it is divided by {p}; leave it out")
 
 
 def symbols_of(generator: Generator) -> set[Any]:
-    """The SymPy symbols inside a letter other than a parameter itself."""
+    """Return the SymPy symbols inside a letter that is not a parameter itself."""
     inner = getattr(generator.of, "multiple", generator.of)
     return getattr(inner, "free_symbols", set()) if generator.kind != "parameter" else set()
 
 
 def is_constant(generator: Generator) -> bool:
-    """Whether a letter does not change with the motion."""
+    """Tell whether a letter does not change with the motion."""
     return generator.kind in CONSTANT or (generator.kind in ("cos", "sin") and generator.of.coordinate is None)
 
 
-# which columns depend on one another ------------------------------------------------------------------------------------------
+# linear dependences among columns ---------------------------------------------------------------------------------------------
 
 
 class Dependences(NamedTuple):
-    """Dependences among the columns of a matrix: `independent` ones, as far left as possible, and each other column as their
-    combination: column -> {independent column: coefficient that does not change with the motion}."""
+    """Dependences among the columns of a matrix: `independent` columns, as far left as possible, and the others as combinations of
+    these: column -> {independent column: coefficient that does not change with the motion}."""
 
     independent: list[int]
     others: dict[int, dict[int, Any]]
 
 
 def dependences(Y: np.ndarray, order: Sequence[int]) -> Dependences:
-    """Dependences among the columns of Y named by `order`, which also says which to prefer as independent."""
+    """Return the dependences among the columns of Y listed in `order`, the preferred as independent first."""
     Y = without_fractions(Y)
     ring = next((x.ring for x in Y.flat if isinstance(x, Poly)), None)
     if ring is None or not len(order):
         return Dependences([], {j: {} for j in order})
     draw = random.Random(1)
-    for _ in range(TRIES):  # a point may be special by bad luck; then what seemed to depend does not
+    for _ in range(TRIES):  # at an unlucky point columns may seem dependent that are not
         point = Point(ring, draw)
         independent, support = pattern(point, Y, order, draw)
         others = {j: solve(point, Y, j, columns) for j, columns in support.items()}
@@ -155,7 +155,7 @@ def dependences(Y: np.ndarray, order: Sequence[int]) -> Dependences:
 
 
 def without_fractions(Y: np.ndarray) -> np.ndarray:
-    """Each row times what its entries are divided by: that changes no dependence."""
+    """Multiply each row by the denominators of its entries, which changes no dependence."""
     Y = Y.copy()
     for row in Y:
         while den := next((x.den for x in row if isinstance(x, Ratio)), None):
@@ -164,7 +164,7 @@ def without_fractions(Y: np.ndarray) -> np.ndarray:
 
 
 def pattern(point: Point, Y: np.ndarray, order: Sequence[int], draw: random.Random) -> tuple[list[int], dict[int, list[int]]]:
-    """The independent columns at points of motion, until one more point changes nothing; and for each other, those it needs."""
+    """Return the independent columns, found at random points until one more changes nothing, and those each other one needs."""
     rows: list[list[int]] = []
     rank, reduced = -1, nmod_mat(0, 0, point.prime)
     while True:
@@ -182,8 +182,8 @@ def pattern(point: Point, Y: np.ndarray, order: Sequence[int], draw: random.Rand
 
 
 class Point:
-    """Random numbers modulo a prime for every letter, such that relations between constants hold. (Those of the motion need not:
-    a polynomial in canonical form is 0 only if all its coefficients are.)"""
+    """Random values modulo a prime for every letter, such that relations between constants hold. (Relations of the motion need
+    not: a polynomial in canonical form is 0 only if all its coefficients are.)"""
 
     def __init__(self, ring: Ring, draw: random.Random) -> None:
         self.ring = ring
@@ -195,7 +195,7 @@ class Point:
                 break
 
     def _bind(self) -> bool:
-        """False where a root does not exist modulo the prime."""
+        """Make the relations between constants hold; return False if a root does not exist modulo the prime."""
         for relation in reversed(self.ring.relations):
             lead = relation.monoms()[0]
             i = next(k for k, e in enumerate(lead) if e)
@@ -213,6 +213,7 @@ class Point:
         return True
 
     def move(self, draw: random.Random) -> None:
+        """Draw new values for the letters that change with the motion."""
         for i in self.moving:
             self.values[i] = draw.getrandbits(32)
 
@@ -224,13 +225,13 @@ class Point:
 
 
 def solve(point: Point, Y: np.ndarray, j: int, columns: Sequence[int]) -> dict[int, Any]:
-    """The combination of `columns` that column j is, from as many monomials of the motion."""
+    """Return column j as a combination of `columns`, from as many monomials of the motion as there are columns."""
     found = echelon(independent_rows(point, by_monomial(point, Y[:, [*columns, j]]), len(columns)))
     return {column: found[place][-1] for place, column in enumerate(columns) if place in found}
 
 
 def by_monomial(point: Point, Y: np.ndarray) -> Iterator[list[Any]]:
-    """Yield what multiplies each monomial of the motion in each column; short ones first."""
+    """Yield the coefficients of each monomial of the motion in all columns; short ones first."""
     for row in sorted(Y, key=lambda row: sum(map(len, row))):
         table: dict[Any, list[Any]] = {}
         for place, p in enumerate(row):
@@ -240,7 +241,7 @@ def by_monomial(point: Point, Y: np.ndarray) -> Iterator[list[Any]]:
 
 
 def independent_rows(point: Point, rows: Iterator[list[Any]], count: int) -> Iterator[list[Any]]:
-    """The first rows of which none is a combination of those before, at a point; the last entry does not count."""
+    """Yield the first `count` rows that are independent of those before them at a point; the last entry does not count."""
     kept: list[list[int]] = []
     for row in rows:
         if len(kept) == count:
@@ -253,7 +254,8 @@ def independent_rows(point: Point, rows: Iterator[list[Any]], count: int) -> Ite
 
 
 def echelon(rows: Iterator[list[Any]], reverse: bool = False) -> dict[int, list[Any]]:
-    """Exact Gauss-Jordan elimination: place of the leading 1 -> row. Leading is the first entry, with `reverse` the last."""
+    """Return the reduced rows by the place of their leading 1 (exact Gauss-Jordan). It is the first entry, or the last with
+    `reverse`."""
     found: dict[int, list[Any]] = {}
     for row in rows:
         for place, other in found.items():
@@ -262,20 +264,20 @@ def echelon(rows: Iterator[list[Any]], reverse: bool = False) -> dict[int, list[
         if not places:
             continue
         lead = places[-1] if reverse else places[0]
-        row = [quotient(x, row[lead]) if x != 0 else 0 for x in row]
+        row = [x / row[lead] if x != 0 else 0 for x in row]
         found = {place: without(other, row, lead) for place, other in found.items()}
         found[lead] = row
     return found
 
 
 def without(row: list[Any], other: list[Any], place: int) -> list[Any]:
-    """A row less as much of another as makes one place 0."""
+    """Subtract the multiple of another row that makes one place 0."""
     factor = row[place]
     return [x - factor * y if y != 0 else x for x, y in zip(row, other)] if factor != 0 else row
 
 
 def vanishes(Y: np.ndarray, j: int, combination: dict[int, Any]) -> bool:
-    """Whether column j is exactly that combination of others."""
+    """Tell whether column j is exactly this combination of others."""
     times: Any = 1
     for k in combination.values():
         rest = k * times

@@ -1,4 +1,4 @@
-"""Why a parameter does not show in the joint forces, or only together with others: in words."""
+"""Reasons in words why a parameter does not show in the joint forces, or only together with others."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ Combination = Mapping[int, Any]
 
 
 class Reasons:
-    """About the columns of a regressor.
+    """Reasons for the dependences among the columns of a regressor.
 
     Args:
-        names: of the parameters.
-        letters: which letters of the equations they are; None for the standard ones.
-        inward: columns known to belong as well to the link before.
+        names: the parameters' names.
+        letters: their letters' indices in the equations; None for the standard parameters.
+        inward: columns whose parameters may as well belong to the link before.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class Reasons:
             self.parts = [[part] for part in parts]
 
     def why(self, j: int, combination: Combination) -> str:
-        """Why column j is that combination of others (0, if there are none)."""
+        """Return the reason why column j is this combination of others (0, if there are none)."""
         axes = [] if combination and j in self.inward else self._separating(j, combination)
         if axes:
             gravity = self.equations.model.gravity
@@ -58,7 +58,7 @@ class Reasons:
         return self._together(j, combination) if combination else self._never(j)
 
     def sentence(self, j: int, combination: Combination) -> str:
-        """The dependence and its reason."""
+        """Return the dependence and its reason as a sentence."""
         if not combination:
             return f"the joint forces do not depend on {self.names[j]}: {self.why(j, combination)}"
         (b, k), *more = combination.items()
@@ -72,18 +72,17 @@ class Reasons:
     # gravity --------------------------------------------------------------------------------------------------------------
 
     def _separating(self, j: int, combination: Combination) -> list[str]:
-        """World axes along which gravity would end the dependence. (Its part in tau has no rates, all others have: they vanish
-        each by itself.)"""
-        found = []
-        for axis, columns in zip("xyz", self._columns_of_gravity):
-            left = columns[j] - sum((columns[b] * k for b, k in combination.items()), columns[j] * 0)
-            if any(bool(x) for x in left):
-                found.append(axis)
-        return found
+        """Return the world axes along which gravity would end the dependence. (Only its part of tau has no rates: it must vanish by
+        itself.)"""
+
+        def left(columns: list[np.ndarray]) -> np.ndarray:
+            return columns[j] - sum((columns[b] * k for b, k in combination.items()), columns[j] * 0)
+
+        return [axis for axis, columns in zip("xyz", self._columns_of_gravity) if any(left(columns))]
 
     @cached_property
     def _columns_of_gravity(self) -> list[list[np.ndarray]]:
-        """For gravity along x, y and z: what it adds to each column."""
+        """The part of gravity in each column, with gravity along x, y and z."""
         return [self._static(Vec(*(int(k == axis) for k in range(3)))) for axis in range(3)]
 
     def _static(self, gravity: Vec) -> list[np.ndarray]:
@@ -136,7 +135,7 @@ class Reasons:
 
 
 def through(body: LiftedBody, parent: str) -> str:
-    """Reason why a joint does not show whether mass belongs to its body or to the one before it."""
+    """Return the reason why a joint does not show whether mass belongs to its body or to the one before it."""
     if isinstance(body.joint, Revolute):
         return f"what lies on the axis of {body.joint_name}, or is symmetric about it, may as well belong to {parent}"
     if isinstance(body.joint, Prismatic):
@@ -147,7 +146,7 @@ def through(body: LiftedBody, parent: str) -> str:
 
 
 def standard_parts(model: LiftedModel) -> list[tuple[int, str]]:
-    """(body, kind) of each standard parameter, such as (2, `Ixx`), in the order of the regressor's columns."""
+    """Return (body, kind) of each standard parameter, such as (2, `Ixx`), in the order of the regressor's columns."""
     inertial = [(body.index, kind) for body in model.bodies if body.is_link for kind in standard.INERTIAL]
     driven = {body.drive_name: body.index for body in model.bodies}
     names = [name.rpartition(".") for name, _ in standard.named_parameters(model)]

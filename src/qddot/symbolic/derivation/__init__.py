@@ -67,8 +67,8 @@ def derive(
 
 
 def with_gravity_symbol(model: Model, name: str) -> tuple[Model, dict[str, float]]:
-    """The robot with a symbol for the strength of gravity, or one for each of its components, and their values. Raises InputError:
-    no name; the robot has such a symbol already, for something else, or another symbol for gravity."""
+    """Return the robot with a symbol for the strength of gravity, or one for each component, and their values. Raises InputError:
+    it is no name; the robot has such a symbol for something else, or another symbol for gravity."""
     if not (isinstance(name, str) and name.isidentifier()):
         raise InputError(f"gravity={as_written(name)} is not a letter for gravity, such as 'g'")
     parts = {axis: x for axis, x in zip("xyz", model.gravity) if is_symbolic(x) or x != 0}
@@ -85,4 +85,4 @@ def with_gravity_symbol(model: Model, name: str) -> tuple[Model, dict[str, float
     symbols = {axis: sympy.Symbol(x, positive=True) for axis, x in names.items()}
     signs = {axis: -1 if x < 0 else 1 for axis, x in parts.items()}
     vector = [signs[axis] * symbols[axis] if axis in parts else 0.0 for axis in "xyz"]
-    return model.with_gravity(vector), {names[axis]: abs(float(x)) for axis, x in parts.items()}
+    return model.copy(gravity=vector), {names[axis]: abs(float(x)) for axis, x in parts.items()}

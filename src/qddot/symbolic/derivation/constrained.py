@@ -1,4 +1,4 @@
-"""The steps from the equations of the open tree to those under constraints: multipliers, projections, what is left without them."""
+"""The steps from the equations of the open tree to those under constraints: multipliers, projections, reduced equations."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ AMA = r"\left(A M^{-1} A^{\mathsf T}\right)^{-1}"
 
 
 def constrained_steps(s: Subject, constraints: Sequence[Constraint]) -> list[Step]:
-    """All steps, after those of the open tree. Raises InputError: a constraint has no closed form; DerivationError: a step
-    disagrees with the compiled constraints."""
+    """Return the steps that follow those of the open tree. Raises InputError: a constraint has no closed form; DerivationError: a
+    step disagrees with the compiled constraints."""
     found = constrained(s.model, s.equations.exact_model.symbolic, constraints)
     return Steps(s, found).all()
 
 
 class Steps:
-    """One robot under its constraints, in letters and compiled."""
+    """The steps of a robot under its constraints, in letters and compiled."""
 
     def __init__(self, s: Subject, found: Constrained) -> None:
         self.s, self.found = s, found
@@ -186,7 +186,7 @@ class Steps:
         return self.s.full or all(len(x) <= SHORT for x in form.entries.flat)
 
     def left_out(self, forms: Mapping[str, Form]) -> list[Prose]:
-        """A sentence for each of some forms that is too long to be written out."""
+        """Return a sentence for each form that is too long to be written out."""
         return [
             ("Written out, ", Math(name), f" would have {sum(map(len, form.entries.flat)):,} terms; full=True writes them.")
             for name, form in forms.items()
@@ -194,13 +194,12 @@ class Steps:
         ]
 
     def check(self, what: str, form: Form, expected: Callable[[State], Any]) -> Check:
-        """A closed form against numbers from elsewhere. Raises DerivationError: they differ."""
+        """Compare a closed form with numbers from elsewhere. Raises DerivationError: they differ."""
         return compared(what, [(self.values(form, at), np.asarray(expected(at))) for at in self.s.states])
 
 
 def imposed(model: Any, constraints: Any) -> tuple[Constraint, ...]:
-    """Constraints that a user may give to `Robot.derive`: nothing for the open tree, constraints, or True for those of the
-    description."""
+    """Return the constraints to impose: none for None or False, those of the description for True, otherwise those given."""
     if constraints is None or constraints is False:
         return ()
     if constraints is True:

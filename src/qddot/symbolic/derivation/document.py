@@ -1,6 +1,4 @@
-"""Contents of every document of a derivation, in order: title, figures, notes, and sections with their equations, words
-and checks.
-"""
+"""The contents of every document of a derivation, in order: title, figures, notes, sections with prose, equations and checks."""
 
 from __future__ import annotations
 
@@ -12,6 +10,7 @@ from qddot.symbolic.derivation.figure import Figure, Label
 from qddot.symbolic.derivation.layout import Line, Writer
 from qddot.symbolic.derivation.steps import Check, Derivation, Math, Prose, Step, Table, joined, say
 from qddot.symbolic.derivation.subject import KERNELS
+from qddot.symbolic.form import Form
 
 TREE = "Links, their joints, and what drives or closes them"
 
@@ -24,7 +23,7 @@ class Display(NamedTuple):
 
 
 class Section(NamedTuple):
-    """A step as it is read. `after` says what new letters mean; `checks` is one sentence, or none."""
+    """A step in a document. `after` explains new letters; `checks` is one sentence, or none."""
 
     number: int
     title: str
@@ -45,12 +44,12 @@ class Document(NamedTuple):
 
 
 def printable(words: str) -> str:
-    """Words without what no document shows, and XML does not allow."""
+    """Return words with spaces for characters that cannot be printed, which XML does not allow."""
     return "".join(x if x.isprintable() else " " for x in words)
 
 
 def compose(derivation: Derivation) -> Document:
-    """The derivation, ready to be set in any format."""
+    """Return the contents of a derivation, ready for any format."""
     writer = Writer(derivation)
     sections = [section(writer, number, step) for number, step in enumerate(derivation.steps, 1)]
     notes = [writer.prose(note) for note in derivation.notes]
@@ -68,7 +67,7 @@ def compose(derivation: Derivation) -> Document:
 
 
 def how_checked(derivation: Derivation) -> list[Prose]:
-    """Two sentences on how the derivation was checked."""
+    """Return paragraphs on how the derivation was checked."""
     found = [
         say(
             "Each was computed in {states} random states and compared with {kernels} unless it says otherwise; the number in "
@@ -84,20 +83,13 @@ def how_checked(derivation: Derivation) -> list[Prose]:
 
 
 def labelled(writer: Writer, figure: Figure) -> Figure:
-    """Figure with LaTeX for labels that are closed forms, all of it in the letters of the notation."""
-    written = [
-        shape._replace(
-            text=Math(
-                writer.vocabulary(shape.text)
-                if isinstance(shape.text, Math)
-                else writer.entry(shape.text, shape.text.entries.item())
-            )
-        )
-        if isinstance(shape, Label)
-        else shape
-        for shape in figure.shapes
-    ]
-    return figure._replace(shapes=tuple(written))
+    """Return the figure with LaTeX for labels that are closed forms, all of it in the letters of the notation."""
+
+    def latex(text: Math | Form) -> Math:
+        return Math(writer.vocabulary(text) if isinstance(text, Math) else writer.entry(text, text.entries.item()))
+
+    shapes = (shape._replace(text=latex(shape.text)) if isinstance(shape, Label) else shape for shape in figure.shapes)
+    return figure._replace(shapes=tuple(shapes))
 
 
 def section(writer: Writer, number: int, step: Step) -> Section:
@@ -109,7 +101,7 @@ def section(writer: Writer, number: int, step: Step) -> Section:
 
 
 def checks(done: Sequence[Check]) -> list[Prose]:
-    """One sentence for all checks of a step."""
+    """Return one sentence for all checks of a step; nothing if there are none."""
     if not done:
         return []
     parts = []

@@ -1,6 +1,6 @@
-"""A drawing of the robot with its frames: lines, discs and labels in a plane, for any format to draw.
+"""The figure of the robot with its frames: lines, discs and labels in a plane, which any format can draw.
 
-A planar robot is seen straight on, any other from a corner, with gravity down the page.
+A planar robot is seen along the normal of its plane, any other from a corner, with gravity down the page.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ from qddot.symbolic.exact.rounded_angles import rounded_angles
 from qddot.symbolic.form import Form
 
 WIDTH, HEIGHT, MARGIN = 460.0, 300.0, 46.0
-ANGLE = 0.6  # rad: of every hinge in the picture
+ANGLE = 0.6  # angle of every hinge in the figure, rad
 TRIAD, ARC, JOINT = 30.0, 26.0, 7.0  # lengths and radii on the page
-MANY = 8  # moving links: beyond, only frames are named
+MANY = 8  # the most moving links for which more than frames is labelled
 
-ASIDE = (
+ASIDE = (  # shifts that are tried for a label
     (0, 0),
     *((r * x, r * y) for r in (14, 24, 34) for x, y in ((0, 1), (0, -1), (1, 0), (-1, 0), (1, 1), (-1, -1), (1, -1), (-1, 1))),
 )
 LABEL = (12.0, 8.0)  # half the width and height of a label
-HALFWAY, ALONE = 0.5, 0.7  # where a centre of mass of unknown place is drawn on its link; how far out, m, where the link has no end
+HALFWAY, ALONE = 0.5, 0.7  # place of a centre of mass whose distance is a symbol: fraction of its link; m, for a link without end
 
 Point = tuple[float, float]
 
 
 class Path(NamedTuple):
-    """A line through points. `kind` says how it looks: `link`, `ground`, `x`, `y`, `z`, `measure`, `gravity`, `joint`."""
+    """A line through points. Its look depends on `kind`: `link`, `ground`, `x`, `y`, `z`, `measure`, `gravity`, `joint`."""
 
     kind: str
     points: tuple[Point, ...]
@@ -74,12 +74,12 @@ class Figure(NamedTuple):
 
 
 def figure_of(s: Subject, on_joints: bool) -> Figure | None:
-    """The robot of a derivation, with the frames of its links, or those on its joints; None where nothing moves."""
+    """Return the figure of a robot with the frames of its links, or with those on its joints; None if nothing moves."""
     return Drawing(s, on_joints).figure() if s.links else None
 
 
 class Drawing:
-    """Numbers of one configuration, and the view of it."""
+    """A view of the robot in one configuration."""
 
     def __init__(self, s: Subject, on_joints: bool) -> None:
         self.s, self.on_joints = s, on_joints
@@ -101,7 +101,7 @@ class Drawing:
         self.shift = np.array([WIDTH, self.height]) / 2 - self.scale * (low + high) / 2
 
     def configuration(self) -> list[float]:
-        """Hinges bent, sliders pulled out."""
+        """Return a configuration with hinges bent and sliders pulled out."""
         q = neutral(self.s.model.mechanism)
         long = max([1e-9, *(float(np.linalg.norm(np.array(x.placement.p, dtype=float))) for x in self.bodies)])
         for c in self.s.model.mechanism.coordinates:
@@ -121,7 +121,7 @@ class Drawing:
         return np.array(self.poses[i].p, dtype=float)
 
     def frame(self, body: LiftedBody) -> Transform:
-        """The one that the derivation uses."""
+        """Return the frame of a link that the derivation uses."""
         own = Transform() if self.on_joints or self.s.equations.exact_model.symbolic == "all" else body.link
         return self.poses[body.index] @ own
 
@@ -130,28 +130,27 @@ class Drawing:
         return np.array(self.poses[body.index].point(h * (1 / m)), dtype=float) if m > 0 else None
 
     def ends(self, body: LiftedBody) -> list[np.ndarray]:
-        """Where a link leads: to the joints it carries; the last one to its own frame, or to its centre of mass."""
+        """Return the points that a link leads to: the joints it carries; for the last link its own frame or its centre of mass."""
         above = [self.origin_at_rest(x) for x in self.bodies if x.parent == body.index]
         if any(np.linalg.norm(p - self.origin(body.index)) > 1e-9 for p in above):
             return above
-        tips = [self.poses[body.index] @ body.link]
-        tips += [
-            self.poses[i] @ pose for i, pose in map(self.model.frame, [f.name for f in self.s.model.frames]) if i == body.index
-        ]
-        far = [np.array(tip.p, dtype=float) for tip in tips]
+        frames = (self.model.frame(frame.name) for frame in self.s.model.frames)
+        tips = [body.link, *(pose for i, pose in frames if i == body.index)]
+        far = [np.array((self.poses[body.index] @ tip).p, dtype=float) for tip in tips]
         point = self.mass_point(body)
         far = far if any(np.linalg.norm(p - self.origin(body.index)) > 1e-9 for p in far) or point is None else [point]
         return [max(far, key=lambda p: float(np.linalg.norm(p - self.origin(body.index))))]
 
     def origin_at_rest(self, body: LiftedBody) -> np.ndarray:
-        """Origin of a joint, before it moves."""
+        """Return the origin of a joint before it moves."""
         return np.array((self.poses[body.parent] @ body.placement).p, dtype=float)
 
     def page(self, p: np.ndarray) -> np.ndarray:
+        """Return the place of a point on the page."""
         return self.scale * (self.view @ p) + self.shift
 
     def turned(self, v: np.ndarray, length: float) -> np.ndarray:
-        """A direction in space as one on the page, of unit length if it lies in it."""
+        """Return a unit vector in space as one on the page, of this length if it lies in the page."""
         return self.view @ v * length
 
     # shapes ------------------------------------------------------------------------------------------------------------------
@@ -180,7 +179,7 @@ class Drawing:
             yield from self.lengths()
 
     def lengths(self) -> Iterator[Label]:
-        """Distances that have one component, beside their links."""
+        """Yield labels beside links for distances with a single component."""
         for body in self.s.lifted.bodies:
             if body.parent == WORLD or isinstance(body.joint, (Rotor, Prismatic)):
                 continue
@@ -218,7 +217,7 @@ class Drawing:
                 yield from self.angle(body, at)
 
     def angle(self, body: LiftedBody, at: np.ndarray) -> Iterator[Path | Label]:
-        """Arc from where the frame's x points at q = 0 to where it points; where that cannot be seen, the letter alone."""
+        """Yield an arc from the x axis at q = 0 to the x axis now, with its letter; the letter alone if it cannot be seen."""
         before = self.poses[body.parent] @ body.placement
         starts, ends = (
             self.turned(np.array([row[0] for row in pose.R], dtype=float), 1.0) for pose in (before, self.poses[body.index])
@@ -274,7 +273,7 @@ class Drawing:
 
 
 def drawable(s: Subject) -> Model:
-    """The robot of the kernels; with symbols that only place a centre of mass along its link chosen so that it lies on the link."""
+    """Return the robot of the kernels; symbols that only place a centre of mass get values that put it on its link."""
     numeric, generators = s.kernels.model.over(Floats()), s.alphabet.ring.generators
 
     def symbols(*entries: Any) -> set[str]:
@@ -293,12 +292,12 @@ def drawable(s: Subject) -> Model:
         return s.kernels.model
     try:
         return rounded_angles(with_values(s.model, values))
-    except ModelError:  # no such robot: it is drawn as it was checked
+    except ModelError:  # no valid robot: the one that was checked is drawn
         return s.kernels.model
 
 
 def view_of(axes: list[np.ndarray], joints: list[object], down: np.ndarray) -> tuple[np.ndarray, bool]:
-    """The two directions of the page (2, 3), and whether all motion lies in it."""
+    """Return the two directions of the page (2, 3), and True if all motion lies in it."""
     turning = [axis for axis, joint in zip(axes, joints) if isinstance(joint, (Revolute, Helical))]
     sliding = [axis for axis, joint in zip(axes, joints) if isinstance(joint, Prismatic)]
     normal = common_normal(turning, sliding) if len(turning) + len(sliding) == len(axes) else None
@@ -308,7 +307,7 @@ def view_of(axes: list[np.ndarray], joints: list[object], down: np.ndarray) -> t
 
 
 def apart(shapes: list[Path | Disc | Label], height: float) -> Iterator[Path | Disc | Label]:
-    """Labels that would lie on others, on a link, a joint, a mass or a measure are moved a little, or left out."""
+    """Yield the shapes, with labels that would cover others, a link, a joint, a mass or a measure moved a little, or left out."""
     taken = [(*shape.at, shape.radius, shape.radius) for shape in shapes if isinstance(shape, Disc)]
     lines = [shape.points for shape in shapes if isinstance(shape, Path) and shape.kind in ("link", "joint", "measure")]
     ends = [(np.array(a), np.array(b)) for points in lines for a, b in pairwise(points)]
@@ -331,7 +330,7 @@ def apart(shapes: list[Path | Disc | Label], height: float) -> Iterator[Path | D
 
 
 def size(x: Any) -> Any:
-    """A length without its sign."""
+    """Return a length without its sign."""
     number = x.value if isinstance(x, Poly) and x.is_constant else x
     return -x if not isinstance(number, Poly) and number < 0 else x
 
@@ -341,7 +340,7 @@ def path(kind: str, *points: np.ndarray, arrow: bool = False) -> Path:
 
 
 def beside(start: np.ndarray, end: np.ndarray, distance: float) -> Point:
-    """Point on the right of a line, away from the joint at its start."""
+    """Return a point on the right of a line, away from the joint at its start."""
     along = unit(end - start)
     x, y = start + 0.72 * (end - start) + np.array([along[1], -along[0]]) * distance
     return float(x), float(y)

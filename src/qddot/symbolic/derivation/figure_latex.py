@@ -23,7 +23,7 @@ HEAD, SPREAD = 7.0, 0.4  # length of an arrow's head, rad between its line and i
 
 
 def picture(figure: Figure, math: Callable[[str], str]) -> str:
-    """A centred `picture` environment. `math` makes LaTeX of pdflatex's letters."""
+    """Return a centred `picture` environment. `math`: LaTeX -> LaTeX with signs that pdflatex knows."""
     lines = [rf"\setlength{{\unitlength}}{{{UNIT}pt}}", rf"\begin{{picture}}({WIDTH:g},{figure.height:g})"]
     for shape in figure.shapes:
         lines += drawn(shape, math)
@@ -58,7 +58,7 @@ def drawn(shape: Path | Disc | Label, math: Callable[[str], str]) -> Iterator[st
 
 
 def lengthened(a: tuple[float, float], b: tuple[float, float], least: float) -> tuple[tuple[float, float], tuple[float, float]]:
-    """A line that is at least as long as it is thick: LaTeX by itself cannot draw a shorter one."""
+    """Return a line at least as long as `least`, its thickness: LaTeX cannot draw a shorter one."""
     more = max(0.0, least / max(abs(b[0] - a[0]), abs(b[1] - a[1])) - 1) / 2
     by = more * (b[0] - a[0]), more * (b[1] - a[1])
     return (a[0] - by[0], a[1] - by[1]), (b[0] + by[0], b[1] + by[1])

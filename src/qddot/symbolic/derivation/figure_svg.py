@@ -13,7 +13,7 @@ ARROWS = ("x", "y", "z", "measure", "gravity")
 
 
 def svg(figure: Figure, math: Callable[[str], str]) -> str:
-    """A `<figure>` element. `math`: LaTeX -> a `<math>` element."""
+    """Return a `<figure>` element. `math`: LaTeX -> a `<math>` element."""
     markers = "".join(
         f'<marker id="to-{kind}" class="{kind}" orient="auto" markerUnits="userSpaceOnUse" markerWidth="8" markerHeight="7" '
         f'refX="6" refY="3"><path d="{HEAD}"/></marker>'

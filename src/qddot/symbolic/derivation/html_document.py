@@ -1,4 +1,4 @@
-"""A derivation as one HTML page: MathML and its font, no script, nothing to fetch; well-formed XML as well."""
+"""A derivation as one HTML page with MathML and its font, no script and nothing to fetch; it is well-formed XML too."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from qddot.symbolic.derivation.steps import Derivation, Math, Prose, Table
 
 MATHML, XHTML = "http://www.w3.org/1998/Math/MathML", "http://www.w3.org/1999/xhtml"
 STOPPED = re.compile(r"(<math (?:(?!</math>).)*</math>[.,;:])")
-FOLDED = 40  # lines: a longer step opens on demand
+FOLDED = 40  # the most lines of a step that is open at first
 
 
 def html_document(derivation: Derivation) -> str:
@@ -33,7 +33,7 @@ def html_document(derivation: Derivation) -> str:
 
 
 def written(section: Section) -> str:
-    """A step that folds."""
+    """Return a step that folds."""
     parts = [*map(paragraph, section.prose), table_of(section.table) if section.table else ""]
     parts += [equation(f"{section.number}.{i}", display) for i, display in enumerate(section.displays, 1)]
     parts += map(paragraph, section.after)
@@ -46,7 +46,7 @@ def written(section: Section) -> str:
 
 
 def equation(number: str, display: Display) -> str:
-    """Equation with its number, by which it can be linked to."""
+    """Return an equation with its number, by which it can be linked to."""
     name = f"eq-{number}"
     role = f" {display.role}" if display.role else ""
     return f'<div class="equation{role}" id="{name}">{lines(display.lines)}<a href="#{name}">({number})</a></div>'
@@ -69,7 +69,7 @@ def paragraph(prose: Prose) -> str:
 
 
 def text(prose: Prose) -> str:
-    """Words and formulas; a formula stays on one line with the comma or full stop after it."""
+    """Return words and formulas; a formula stays on one line with the comma or full stop after it."""
     written = "".join(math(part) if isinstance(part, Math) else shown(part) for part in prose)
     return STOPPED.sub(r'<span class="whole">\1</span>', written)
 
@@ -79,5 +79,5 @@ def math(latex: str) -> str:
 
 
 def shown(words: str) -> str:
-    """Escaped; what XML does not allow at all is left out."""
+    """Return escaped words without characters that XML does not allow."""
     return escape(printable(words))

@@ -1,4 +1,4 @@
-"""The route of the Jacobians: one of each link's centre of mass, the mass matrix from them, Christoffel symbols from that."""
+"""The route of the Jacobians: those of the links' centres of mass, the mass matrix from these, Christoffel symbols from that."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from qddot.symbolic.derivation.steps import Equation, Math, Prose, Step, paragra
 from qddot.symbolic.derivation.subject import KERNELS, SHORT, LinkData, State, Subject
 from qddot.symbolic.derivation.terms import CHRISTOFFEL, EXPECTED, Terms, drive_equations
 
-MANY = 60  # Christoffel symbols; where there are more, only those with
-FEW = 6  # terms at most are written out
-NAMED_ZEROS = 9  # symbols that vanish are named one by one up to here
+MANY = 60  # the most Christoffel symbols of which long ones are written out
+FEW = 6  # the most terms of a symbol that is written out where there are more
+NAMED_ZEROS = 9  # the most vanishing symbols that are named one by one
 
 
 def jacobian(s: Subject) -> list[Step]:
-    """All steps. Raises InputError: the robot has joints whose qd is not the rate of q."""
+    """Return all steps. Raises InputError: the robot has joints whose qd is not the rate of q."""
     s.needs_coordinates("jacobian")
     pairs = {x.number: jacobians(s, x) for x in s.links}
     spins = [spin_column(s, x, pairs[x.parent][1] if x.parent else np.zeros((3, s.nv))) for x in s.shafts]
@@ -44,11 +44,11 @@ def jacobian(s: Subject) -> list[Step]:
 
 
 SPIN = r"J_{\omega !}^{\mathsf T} R_{!} \hat s_{@} + N_{@}"
-"""What multiplies the rates in that of a shaft."""
+"""LaTeX of the row that gives the rate of a shaft from those of the joints."""
 
 
 def jacobians(s: Subject, x: LinkData) -> tuple[np.ndarray, np.ndarray]:
-    """Jacobians of the reference point (3, n), by differentiation, and of the rotation (3, n), by the joints' axes; in
+    """Return the Jacobians of the reference point (3, n), by differentiation, and of the rotation (3, n), by the joints' axes; in
     world axes."""
     ring, d = s.alphabet.ring, s.alphabet.derivative
     Jv = np.array([[d(ring.constant(p), k) for k in range(s.nv)] for p in x.pose.point(x.reference)], dtype=object)
@@ -60,14 +60,14 @@ def jacobians(s: Subject, x: LinkData) -> tuple[np.ndarray, np.ndarray]:
 
 
 def share(x: LinkData, Jv: np.ndarray, Jw: np.ndarray) -> np.ndarray:
-    """Part of M due to a link."""
+    """Return the part of M due to a link."""
     R, I = x.pose.R, np.array(rotate(x.pose.R, x.tensor), dtype=object)
     cross = Jw.T @ np.array(skew(R @ x.moment), dtype=object) @ Jv
     return (Jv.T @ Jv) * x.mass + Jw.T @ I @ Jw + cross + cross.T
 
 
 def weight(s: Subject, x: LinkData, Jv: np.ndarray, Jw: np.ndarray) -> np.ndarray:
-    """Part of g due to a link: minus the power of its weight, rate by rate."""
+    """Return the part of g due to a link: minus the power of its weight, rate by rate."""
     g = np.array(s.lifted.gravity, dtype=object)
     return -(Jv.T @ g) * x.mass - Jw.T @ np.array((x.pose.R @ x.moment).cross(s.lifted.gravity), dtype=object)
 
@@ -94,11 +94,9 @@ def dimensions(s: Subject) -> Step:
 
 
 def total(s: Subject, at: State) -> np.ndarray:
-    """`M qdd + Q [qd_j^2] + B [qd_j qd_k] + G`, and friction and springs, all of them by the kernels."""
-    squares, products = at.qd**2, np.outer(at.qd, at.qd)[np.triu_indices(s.nv, 1)]
-    parts = {"mass_matrix": at.qdd, "centrifugal_matrix": squares, "coriolis_products_matrix": products}
-    terms = [s.kernel(name, at) @ factor for name, factor in parts.items()]
-    return sum([*terms, *(EXPECTED[name](s, at) for name in ("friction", "spring"))], s.kernel("gravity_torque", at))
+    """Return `M qdd + Q [qd_j^2] + B [qd_j qd_k] + g`, and friction and springs, all from the kernels."""
+    others = ("inertial", "centripetal", "Coriolis", "friction", "spring")
+    return sum((EXPECTED[name](s, at) for name in others), EXPECTED["gravity"](s, at))
 
 
 def jacobian_step(s: Subject, pairs: dict[int, tuple[np.ndarray, np.ndarray]]) -> Step:
@@ -232,7 +230,7 @@ def products_step(s: Subject, terms: Terms) -> Step:
 
 
 def vanishing(names: list[str]) -> list[Prose]:
-    """A sentence on those that are zero."""
+    """Return a sentence on the symbols that are zero."""
     if not names:
         return []
     if len(names) > NAMED_ZEROS:
@@ -242,7 +240,7 @@ def vanishing(names: list[str]) -> list[Prose]:
 
 
 def derivatives(terms: Terms, i: int, j: int, k: int) -> str:
-    """The definition of one b, with its derivatives."""
+    """Return the definition of one Christoffel symbol by derivatives of M."""
 
     def d(a: int, b: int, c: int) -> str:
         return rf"\frac{{\partial {subscript(terms.names.mass(a, b))}}}{{\partial q_{{{c + 1}}}}}"
@@ -251,6 +249,7 @@ def derivatives(terms: Terms, i: int, j: int, k: int) -> str:
 
 
 def subscript(name: str) -> str:
+    """Return `b_{1,23}` for `b_1_23`."""
     letter, *indices = name.split("_")
     return f"{letter}_{{{','.join(indices)}}}"
 

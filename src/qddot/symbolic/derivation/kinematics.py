@@ -1,9 +1,10 @@
-"""The steps that Lagrange's route and that of the Jacobians begin with: frames, inertias and where the centres of mass are."""
+"""The first steps of Lagrange's route and that of the Jacobians: frames, inertias and positions of the centres of mass."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from qddot.algorithms.kinematics import path_to_root
 from qddot.algorithms.quantities import homogeneous
 from qddot.model.joints import Helical, Prismatic, Revolute, Rotor
 from qddot.model.lower import WORLD, LiftedBody
@@ -16,7 +17,7 @@ KINDS = {Revolute: "revolute", Prismatic: "prismatic", Helical: "helical"}
 
 
 def joint_table(s: Subject) -> Table:
-    """Which joint moves which link, and by which coordinate."""
+    """Return the table of links with their joints, parents and coordinates."""
     head = (say("link or shaft" if s.shafts or s.gears else "link"), say("joint"), say("type"), say("parent"), say("coordinate"))
     return Table(head, [joint_row(s, body) for body in s.lifted.bodies if body.columns])
 
@@ -36,12 +37,12 @@ def joint_row(s: Subject, body: LiftedBody) -> tuple[Prose, ...]:
 
 
 def parent_of(link: LinkData) -> int:
-    """The number of the parent link, 0 for the world."""
+    """Return the number of the parent link, 0 for the world."""
     return link.body.parent + 1
 
 
 def frames(s: Subject) -> Step:
-    """Each link's frame in its parent."""
+    """Return the step with the pose of each link's frame in that of its parent."""
     prose = [
         say(
             "The robot has {bodies} and {freedoms} of freedom. Each link carries a frame. $T_i$ is the pose of link $i$ in the "
@@ -65,16 +66,12 @@ def check_poses(s: Subject) -> Check:
 
 
 def chain(s: Subject, link: LinkData) -> str:
-    numbers, at = [], link
-    while True:
-        numbers.append(at.number)
-        if not parent_of(at):
-            return r" \, ".join(rf"T_{{{i}}}" for i in reversed(numbers))
-        at = s.links[at.body.parent]
+    """Return LaTeX of a link's pose in the world: the product of all poses on the way."""
+    return r" \, ".join(rf"T_{{{i + 1}}}" for i in reversed([*path_to_root(s.lifted, link.body.index)]))
 
 
 def inertias(s: Subject) -> Step:
-    """Step that tells masses, centres and tensors of the links."""
+    """Return the step with the masses, centres of mass and tensors of the links."""
     heavy = s.heavy
     prose = paragraph(
         "For each link, including what is fixed to it: the mass $m_i$, the centre of mass $r_{ci}$ in the link's frame, and "
@@ -112,7 +109,7 @@ def inertias(s: Subject) -> Step:
 
 
 def positions(s: Subject) -> Step:
-    """Centres of mass in the world."""
+    """Return the step with the centres of mass in the world."""
     prose = paragraph("The centre of mass of link $i$ is at $p_{ci}$ in the world.")
     if any(x.point is None for x in s.heavy):
         prose += paragraph("Of a link with a first moment $h_i$, the origin $p_i$ of its frame is followed instead.")
@@ -141,7 +138,7 @@ def positions(s: Subject) -> Step:
 
 
 def point_name(link: LinkData, letter: str = "p") -> str:
-    """Name of the reference point: the centre of mass, or the origin of the frame."""
+    """Return the name of the reference point: the centre of mass, or the origin of the frame."""
     return f"{letter}_{{{link.number}}}" if link.point is None else f"{letter}_{{c{link.number}}}"
 
 

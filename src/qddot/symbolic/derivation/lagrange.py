@@ -28,7 +28,7 @@ from qddot.symbolic.form import Form
 
 
 def lagrange(s: Subject) -> list[Step]:
-    """All steps. Raises InputError: the robot has joints whose qd is not the rate of q."""
+    """Return all steps. Raises InputError: the robot has joints whose qd is not the rate of q."""
     s.needs_coordinates("lagrange")
     motion = Motions(s)
     kinetic = kinetic_energies(s, motion)
@@ -58,10 +58,10 @@ def lagrange(s: Subject) -> list[Step]:
 
 
 class Motions:
-    """How each link moves: its angular velocity in its own axes, and the velocity of its reference point.
+    """The motion of each link: its angular velocity in its own axes, and the velocity of its reference point.
 
     Where the velocities in world axes are short, points are differentiated in the world. Otherwise (`recursive`) velocities go from
-    link to link, in each link's own axes, and are written in those of the parent.
+    link to link, in each link's own axes, and are written in the velocities of the parent.
     """
 
     def __init__(self, s: Subject) -> None:
@@ -78,7 +78,7 @@ class Motions:
         self.recursive = not s.is_short(*self.world.values(), *(m.w for m in self.twists.values()))
 
     def of_point(self, x: LinkData) -> Vec:
-        """The velocity of the reference point, in the link's axes."""
+        """Return the velocity of the reference point, in the link's axes."""
         w, v = self.twists[x.number]
         return v + w.cross(x.reference)
 
@@ -127,11 +127,8 @@ class Motions:
         ]
 
     def direct_equations(self, x: LinkData) -> list[Equation]:
-        i, p = x.number, parent_of(x)
-        adds = s_column(x)
-        passed = rf"{{}}^{{{p}}}R_{{{i}}}^{{\mathsf T}} \omega_{{{p}}}" if p else ""
-        formula = " + ".join(part for part in (passed, adds) if part)
-        found = [Equation(rf"\omega_{{{i}}}", formula, self.s.form(self.twists[i].w))]
+        i = x.number
+        found = [Equation(rf"\omega_{{{i}}}", turning(x), self.s.form(self.twists[i].w))]
         if x.has_mass:
             found.append(Equation(point_name(x, "v"), rf"\dot {point_name(x)}", self.s.form(self.world[i])))
         return found
@@ -142,11 +139,9 @@ class Motions:
         parent = letters_of(named, "V", p, self.twists[p]) if p else Motion()
         own = named(self.s.frames[x.body.index].into(x.body.velocity(self.s.alphabet.qd)))
         local: Motion = named(x.step).into(parent) + own
-        adds = s_column(x)
-        turning = " + ".join(t for t in (rf"{{}}^{{{p}}}R_{{{i}}}^{{\mathsf T}} \omega_{{{p}}}" if p else "", adds) if t)
         moving = rf"{{}}^{{{p}}}R_{{{i}}}^{{\mathsf T}} (v_{{{p}}} + \omega_{{{p}}} \times {{}}^{{{p}}}p_{{{i}}})" if p else ""
         found = [
-            Equation(rf"\omega_{{{i}}}", turning, named.form(local.w, self.twists[i].w)),
+            Equation(rf"\omega_{{{i}}}", turning(x), named.form(local.w, self.twists[i].w)),
             Equation(f"v_{{{i}}}", moving, named.form(local.v, self.twists[i].v)),
         ]
         if x.has_mass and x.point is not None:
@@ -157,21 +152,24 @@ class Motions:
         return found
 
 
-def s_column(x: LinkData) -> str:
-    """LaTeX of what a joint adds to the angular velocity."""
-    return rf"\hat z_{{{x.number}}} \dot q_{{{x.body.columns[0] + 1}}}" if any(x.body.subspace[0][1].w) else ""
+def turning(x: LinkData) -> str:
+    """Return LaTeX of the angular velocity of a link: that of its parent, and the rate of its joint if that turns."""
+    i, p = x.number, parent_of(x)
+    parent = [rf"{{}}^{{{p}}}R_{{{i}}}^{{\mathsf T}} \omega_{{{p}}}"] if p else []
+    joint = [rf"\hat z_{{{i}}} \dot q_{{{x.body.columns[0] + 1}}}"] if any(x.body.subspace[0][1].w) else []
+    return " + ".join(parent + joint)
 
 
 # energies ------------------------------------------------------------------------------------------------------------------
 
 
 def energy_of(x: LinkData, w: Vec, v: Vec, lift: Callable[[Any], Any] = lambda y: y) -> Any:
-    """m v.v/2 + w.Iw/2, and v.(w x h) where the reference point is not the centre of mass; all in one set of axes."""
+    """Return m v.v/2 + w.Iw/2, plus v.(w x h) if the reference point is not the centre of mass; all in one set of axes."""
     return (v.dot(v) * lift(x.mass) + w.dot(lift(x.tensor) @ w)) / 2 + v.dot(w.cross(lift(x.moment)))
 
 
 def kinetic_energies(s: Subject, motion: Motions) -> list[Poly]:
-    """Kinetic energy of each link with mass, of each shaft, and of the rotors that only their joints feel."""
+    """Return the kinetic energies of the links with mass, of the shafts, and of all rotors that only their joints feel."""
     constant = s.alphabet.ring.constant
     found = []
     for x in s.heavy:
@@ -214,7 +212,7 @@ def energy_formula(x: LinkData) -> str:
 
 
 def energy_form(s: Subject, motion: Motions, x: LinkData, K: Poly) -> Form:
-    """Written out, or in the components of the link's velocities."""
+    """Return a link's kinetic energy written out, or in the components of its velocities."""
     if s.is_short(K) and not motion.recursive:
         return s.form(K)
     i = x.number
@@ -226,7 +224,7 @@ def energy_form(s: Subject, motion: Motions, x: LinkData, K: Poly) -> Form:
 
 
 def potential_energies(s: Subject) -> list[Poly]:
-    """Potential energy of each link with mass, of each elastic gear, and of the springs on joints."""
+    """Return the potential energies of the links with mass, of the elastic gears, and of all springs on joints."""
     constant, g = s.alphabet.ring.constant, s.lifted.gravity
     found = [constant(-g.dot(x.pose.point(x.reference) * x.mass + x.pose.R @ x.moment)) for x in s.heavy]
     gears = [gear_energy(s, gear) for gear in s.gears]
@@ -273,7 +271,7 @@ def lagrangian_step(s: Subject, L: Poly) -> Step:
 
 
 def coefficients_step(s: Subject, terms: Terms) -> Step:
-    """Step that names the coefficients in which the equations of a long robot are written."""
+    """Return the step that introduces the coefficients in which long equations are written."""
     prose = paragraph(
         "The kinetic energy is a quadratic form in the rates, $K = \\frac{1}{2} \\sum_{ij} M_{ij} \\dot q_i \\dot q_j$, whose "
         "coefficients depend on $q$ alone. With them, and with the slopes $g_i$ of the energy of gravity, the equations of "
@@ -295,7 +293,7 @@ def coefficients_step(s: Subject, terms: Terms) -> Step:
 
 
 def joint_step(s: Subject, terms: Terms, L: Poly, i: int) -> Step:
-    """Lagrange's equation of one coordinate."""
+    """Return the step with Lagrange's equation for one coordinate."""
     a, k = s.alphabet, i + 1
     momentum = L.partial(s.letter("qd", i))
     rate = a.time_derivative(momentum)
@@ -349,7 +347,7 @@ def joint_step(s: Subject, terms: Terms, L: Poly, i: int) -> Step:
 
 
 def numerical_slope(s: Subject, at: State, i: int) -> float:
-    """dL/dq_i by differences of fourth order."""
+    """Return dL/dq_i by differences of fourth order."""
     h = 1e-3
 
     def lagrangian(steps: int) -> float:

@@ -29,7 +29,7 @@ PREAMBLE = r"""\documentclass[a4paper,10pt]{article}
 \newcommand{\room}[1]{\par\vskip 0pt plus #1\penalty-100\vskip 0pt plus -#1\vskip #1\penalty9999\vskip -#1\vskip 0pt}
 """
 
-HEADING = "10\\baselineskip"  # of room for a heading and what follows it
+HEADING = "10\\baselineskip"  # room for a heading and the first lines after it
 
 SPECIAL = {
     "\\": r"\textbackslash{}",
@@ -64,13 +64,13 @@ def written(section: Section) -> list[str]:
     head = rf"{room}\section{{{escaped(section.title)}}}"
     *prose, last = ["", *map(text, section.prose)]
     equations = align(section.displays)
-    # what leads to equations stays with them: a blank line between would be a place to break the page
+    # the last paragraph stays with the equations: a blank line between would allow a page break
     lead = [f"{last}\n{equations}".strip()] if not table else [last, *table, equations]
     return [head, *filter(None, [*prose, *lead]), *map(text, section.after), *new, *checks]
 
 
 def tree_of(tree: Diagram) -> str:
-    """One line a link, branches on its left."""
+    """Return one line a link, with branches on its left."""
     rows = []
     for row in str(tree).splitlines():
         words = row.lstrip("|`- ")
@@ -79,7 +79,7 @@ def tree_of(tree: Diagram) -> str:
 
 
 def align(displays: list[Display], star: str = "") -> str:
-    """Each equation with a number on its last line."""
+    """Return aligned equations, each with a number on its last line."""
     if not displays:
         return ""
     rows = []
@@ -100,8 +100,8 @@ def text(prose: Prose) -> str:
 
 
 def math(latex: str) -> str:
-    """LaTeX with signs that pdflatex knows."""
-    return latex if latex.isascii() else "".join(x if x.isascii() else sign(x) for x in latex)
+    """Return LaTeX with signs that pdflatex knows."""
+    return "".join(x if x.isascii() else sign(x) for x in latex)
 
 
 def sign(x: str) -> str:
@@ -109,7 +109,7 @@ def sign(x: str) -> str:
 
 
 def escaped(words: str) -> str:
-    """Whatever words contain, shown as themselves; letters that the fonts of pdflatex lack, as their numbers."""
+    """Return words with every character shown as itself; letters that the fonts of pdflatex lack, as their numbers."""
     return "".join(SPECIAL.get(x, x if 32 <= ord(x) < 127 else known(x)) for x in words)
 
 

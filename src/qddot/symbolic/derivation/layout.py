@@ -1,4 +1,4 @@
-"""Equations as lines of LaTeX: matrices where they fit, otherwise entry by entry; long sums broken between terms."""
+"""Equations as lines of LaTeX: matrices where they fit, otherwise entry by entry; long sums are broken between terms."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from qddot.symbolic.printing.presentation import Presentation, Style
 from qddot.symbolic.printing.tree import Symbol, Wave
 from qddot.symbolic.robot_in_letters import RobotInLetters
 
-WIDTH = 75  # of a line, in letters
-ALIGNED = 8  # letters that a left side takes at least
-LONGEST = 150  # terms: what is longer is not written out, unless asked for
-DIGITS, GIVEN = 5, 7  # of numbers without end; of decimals that are kept as they were given
+WIDTH = 75  # width of a line, in letters
+ALIGNED = 8  # least width of a left side, in letters
+LONGEST = 150  # the most terms of an expression that is written out, unless asked for
+DIGITS, GIVEN = 5, 7  # digits of numbers that are rounded; the most digits of decimals that are kept as they were given
 
 
 class Line(NamedTuple):
@@ -34,7 +34,7 @@ class Writer:
     """Writes the equations and the prose of one derivation, in its notation.
 
     Attributes:
-        has_rounded: a number was written with fewer digits than it has.
+        has_rounded: True if a number was written with fewer digits than it has.
     """
 
     def __init__(self, derivation: Derivation) -> None:
@@ -46,16 +46,16 @@ class Writer:
         self.vocabulary = vocabulary_of(derivation, self.style)
         self.abbreviations = Abbreviations(self.vocabulary.indexed) if derivation.is_abbreviated else None
         self._known: dict[int, tuple[RobotInLetters, Printer, Presentation]] = {}
-        self._angles: dict[str, str] = {}  # subscript -> what it means, of those that occurred
+        self._angles: dict[str, str] = {}  # subscript that occurred -> the angle it means
         self._told: set[str] = set()
         self._defined = 0
 
     def prose(self, prose: Prose) -> Prose:
-        """Prose in the letters of the notation."""
+        """Return prose in the letters of the notation."""
         return tuple(Math(self.vocabulary(x)) if isinstance(x, Math) else x for x in prose)
 
     def entry(self, form: Form, p: Any) -> str:
-        """One polynomial of a form."""
+        """Return LaTeX of one polynomial of a form; its number of terms if it is too long."""
         length = form.equations.alphabet.length
         terms = length(p.num) + length(p.den) if isinstance(p, Ratio) else length(p)
         if terms > LONGEST and not self.writing.full:
@@ -70,7 +70,7 @@ class Writer:
         return printer.expression(presentation.entry(p))
 
     def new_angles(self) -> list[Prose]:
-        """Explain the sines and cosines that occurred for the first time since the last call."""
+        """Return a sentence on the sines and cosines that occurred for the first time since the last call."""
         new = {name: angle for name, angle in self._angles.items() if name not in self._told}
         self._told |= new.keys()
         said: list[str] = ["Here "]
@@ -80,7 +80,7 @@ class Writer:
         return [(*said, ".")] if new else []
 
     def new_abbreviations(self) -> list[Line]:
-        """Definitions of the abbreviations that were used for the first time since the last call."""
+        """Return the definitions of the abbreviations that were used for the first time since the last call."""
         if not self.abbreviations:
             return []
         printer = Printer(self.equations, self.style, self)
@@ -109,9 +109,8 @@ class Writer:
         widths = [max(width(row[j]) for row in texts) for j in range(len(texts[0]))]
         head = f"= {formula} " if formula else ""
         if sum(widths) + 2 * len(widths) + left_width(left) <= WIDTH:
-            matrix = r"\begin{bmatrix} " + r" \\ ".join(" & ".join(row) for row in texts) + r" \end{bmatrix}"
-            if not any(form.entries.flat):
-                matrix = "0"
+            rows_of_latex = r" \\ ".join(" & ".join(row) for row in texts)
+            matrix = rf"\begin{{bmatrix}} {rows_of_latex} \end{{bmatrix}}" if form else "0"
             if head and sum(widths) + 2 * len(widths) + left_width(left) + width(head) > WIDTH:
                 return [Line(left, head), Line("", f"= {matrix}")]
             return [Line(left, f"{head}= {matrix}")]
@@ -134,7 +133,7 @@ class Writer:
 
 
 class Printer(LatexPrinter):
-    """LaTeX that knows the letters of a derivation, and remembers which angles it abbreviated and whether it rounded."""
+    """A printer of LaTeX in the letters of a derivation that records abbreviated angles and rounding."""
 
     def __init__(self, equations: RobotInLetters, style: Style, writer: Writer) -> None:
         super().__init__(equations, style)
@@ -156,7 +155,7 @@ class Printer(LatexPrinter):
 
 
 def vocabulary_of(derivation: Derivation, style: Style) -> Vocabulary:
-    """The letters of a derivation, beside those of its robot."""
+    """Return the vocabulary of a derivation: its letters and those of its robot."""
     symbols = LatexPrinter(derivation.equations, style)
     own = [symbols.symbol(Symbol(name)) for name in derivation.equations.parameters]
     every = [e for step in derivation.steps for e in step.equations]
@@ -173,13 +172,13 @@ def vocabulary_of(derivation: Derivation, style: Style) -> Vocabulary:
 
 
 def is_symbol(printer: LatexPrinter, form: Form, name: str) -> bool:
-    """A form that is nothing but the symbol which is written so."""
+    """Tell whether a form is nothing but the symbol that is printed as `name`."""
     p, ring = form.entries.item(), form.equations.alphabet.ring
     return any(p == letter and printer.symbol(Symbol(g.name)) == name for g, letter in zip(ring.generators, ring.letters))
 
 
 def broken(left: str, formula: str, text: str) -> list[Line]:
-    """`left = formula = text` in as many lines as needed; those that only continue a sum are set in."""
+    """Return `left = formula = text` in as many lines as needed; those that continue a sum are indented."""
     head = f"= {formula} " if formula else ""
     if left_width(left) + width(f"{head}= {text}") <= WIDTH:
         return [Line(left, f"{head}= {text}")]
@@ -193,12 +192,12 @@ def broken(left: str, formula: str, text: str) -> list[Line]:
 
 
 def summands(text: str) -> list[str]:
-    """Cut before each + or - that stands outside of all parentheses; inside of them too, where one term is too long for a line."""
+    """Cut before each + or - outside of all parentheses; inside of them too, if one term is too long for a line."""
     return [piece for part in cut(text) for piece in (opened(divided(part)) if width(part) > WIDTH - 12 else [part])]
 
 
 def divided(text: str) -> str:
-    """A fraction as its numerator after one over the denominator: that can be cut."""
+    """Return a fraction as one over the denominator times the numerator, which can be cut."""
     before, fraction, rest = text.partition(r"\frac{")
     if not fraction or before.strip("+- "):
         return text
@@ -210,7 +209,7 @@ def divided(text: str) -> str:
 
 
 def closing(text: str) -> int:
-    """Where the brace closes that was open before the text."""
+    """Return the index of the brace that closes one opened before the text."""
     depth = 1
     for match in re.finditer(r"[{}]", text):
         depth += 1 if match.group() == "{" else -1
@@ -220,6 +219,7 @@ def closing(text: str) -> int:
 
 
 def cut(text: str) -> list[str]:
+    """Cut before each + or - outside of all parentheses."""
     parts, depth, start = [], 0, 0
     for match in re.finditer(r"[{}()\[\]]| [+-] ", text):
         token = match.group()
@@ -234,7 +234,7 @@ def cut(text: str) -> list[str]:
 
 
 def opened(text: str) -> list[str]:
-    """A product, cut inside its longest factor in parentheses, which may then end on another line."""
+    """Cut a product inside its longest factor in parentheses, which may then end on another line."""
     groups, starts, depth = [], [], 0
     for match in re.finditer(r"\\left\(|\\right\)|[{}]", text):
         token = match.group()
@@ -256,7 +256,7 @@ def opened(text: str) -> list[str]:
 
 
 def width(latex: str) -> int:
-    """About how many letters wide it is: indices are small, signs between terms have space around them."""
+    """Estimate the width in letters: indices are small, signs between terms have space around them."""
     text = re.sub(r"\\math(?:cal|bb)\{\w\}|\\d?dot\{\\?\w+\}", "x", latex)
     text = re.sub(r"\\(?:begin|end|text|bigl|bigr|mathrm|operatorname|mathsf|left|right|dot|ddot|hat|tilde|quad)\b", "", text)
     text = re.sub(r"\\[A-Za-z]+", lambda m: m.group() if m.group().endswith("frac") else "x", text)
@@ -266,5 +266,5 @@ def width(latex: str) -> int:
 
 
 def left_width(left: str) -> int:
-    """Width of a left side; that of a neighbour, aligned with it, may be a little wider than its own."""
+    """Return the width of a left side, at least that of neighbours that are probably aligned with it."""
     return max(width(left), ALIGNED)

@@ -9,7 +9,7 @@ from qddot.symbolic.derivation.document import Section, printable
 from qddot.symbolic.derivation.layout import Line
 from qddot.symbolic.derivation.steps import Derivation, Math, Prose, Table
 
-PAGE = 30  # lines in one display
+PAGE = 30  # the most lines in one display
 
 
 def markdown(derivation: Derivation) -> str:
@@ -49,6 +49,6 @@ def text(prose: Prose) -> str:
 
 
 def escaped(words: str) -> str:
-    """Whatever words contain, shown as themselves on one line."""
+    """Return words on one line, with every character shown as itself."""
     plain = printable(words).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return re.sub(r"([\\`*_{}\[\]#|!$~])", r"\\\1", plain)

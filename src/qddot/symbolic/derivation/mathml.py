@@ -1,4 +1,4 @@
-"""The LaTeX of a derivation as presentation MathML: the few commands that derivations and the printers use, and no others."""
+"""Translation of LaTeX into presentation MathML, for the few commands that derivations and the printers use, and no others."""
 
 from __future__ import annotations
 
@@ -25,15 +25,17 @@ ESCAPES = {"\\backslash": "\\", "\\wedge": "^", "\\sim": "~", "\\prime": "'", "\
 
 
 class UnknownCommandError(QddotError):
-    """LaTeX that has no translation here."""
+    """LaTeX with a command that is not translated."""
 
 
 def mathml(latex: str) -> str:
-    """The inside of a `<math>` element."""
+    """Return the content of a `<math>` element."""
     return Reader(latex).row(())
 
 
 class Reader:
+    """Reads LaTeX token by token; each method returns the MathML of what it has read."""
+
     def __init__(self, latex: str) -> None:
         self.tokens = TOKEN.findall(latex)
         self.at = 0
@@ -49,7 +51,7 @@ class Reader:
         return token
 
     def row(self, ends: tuple[str, ...]) -> str:
-        """Everything up to one of the tokens, which is not taken."""
+        """Read everything up to one of the tokens, which is not taken."""
         parts = []
         while (token := self.peek()) and token not in ends:
             part = self.scripted()
@@ -58,7 +60,7 @@ class Reader:
         return f"<mrow>{''.join(parts)}</mrow>"
 
     def scripted(self) -> str:
-        """One thing with its subscript and superscript."""
+        """Read one item with its subscript and superscript."""
         base, scripts = self.one(), {}
         while self.peek() in ("_", "^", "'"):
             mark = self.next()
@@ -118,7 +120,7 @@ class Reader:
         raise UnknownCommandError(f"\\{name} is not among the commands that become MathML")
 
     def words(self) -> str:
-        """An argument that is text, with its escapes undone."""
+        """Read an argument that is text and return it without escapes."""
         parts, depth = [], 0
         while True:
             token = self.tokens[self.at]

@@ -1,4 +1,4 @@
-"""The last step where joints have electric motors: what their circuits add to the equations of motion."""
+"""The last step of a robot with electric motors: the equations of their circuits."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from qddot.symbolic.derivation.subject import Subject
 
 
 def motors_step(s: Subject) -> Step:
-    """The circuits, and the joint forces of their currents."""
+    """Return the step with the circuits and the joint forces of their currents."""
     prose = paragraph(
         "A motor under the voltage $u_k$ carries the current $i_k$, whose rate is $\\dot i_k$. $R_k$ is its resistance, $L_k$ "
         "its inductance, $k_k$ its torque constant and $w_k$ the speed of its shaft. The torque constant times the current is "

@@ -1,4 +1,4 @@
-"""Letters for what has been written down already, so that a long expression becomes a short one in them."""
+"""Letters for expressions that earlier equations define, in which a long expression becomes short."""
 
 from __future__ import annotations
 
@@ -6,28 +6,26 @@ from collections.abc import Mapping
 from copy import copy
 from typing import Any, TypeVar
 
-import numpy as np
-
 from qddot.model.spatial import Force, Motion, Vec, map_scalars
 from qddot.symbolic.derivation.steps import DerivationError
 from qddot.symbolic.equations import Equations
-from qddot.symbolic.exact.ratio import Ratio, quotient
+from qddot.symbolic.exact.ratio import Ratio
 from qddot.symbolic.exact.ring import Generator, Poly
-from qddot.symbolic.form import Form
+from qddot.symbolic.form import Form, each
 
 NAMED = "named"
-"""The kind of such a letter: whatever it is called, it is not a parameter of the robot that has the same name."""
+"""The kind of such a letter, which tells it from a parameter of the robot with the same name."""
 
 
 class Named:
     """The ring of some equations with further letters, each of which stands for one of its polynomials.
 
     Args:
-        equations: whose ring it is.
+        equations: the equations whose ring is extended.
         meanings: name -> polynomial (or number).
 
     Attributes:
-        letters: name -> the letter; where the meaning is a number, the number itself.
+        letters: name -> letter, or the number itself if the meaning is a number.
     """
 
     def __init__(self, equations: Equations, meanings: Mapping[str, Any]) -> None:
@@ -51,39 +49,35 @@ class Named:
         return self.ring.context.from_dict({(*powers, *further): c for powers, c in p.terms()})
 
     def __call__(self, x: Any) -> Any:
-        """A polynomial of the equations, or anything made of such, in this ring."""
+        """Return a polynomial of the equations, or a tuple type of such, in this ring."""
         if isinstance(x, Poly):
             return Poly(self.ring, self._raw(x.p), x.marks)
         if isinstance(x, Ratio):
-            return quotient(self(x.num), self(x.den))
+            return self(x.num) / self(x.den)
         return map_scalars(self, x) if isinstance(x, tuple) else x
 
     def form(self, entries: Any, means: Any) -> Form:
-        """Entries of this ring as a form, which with every letter replaced by its meaning must be `means`. Raises DerivationError:
-        it is not."""
+        """Return entries of this ring as a form. Raises DerivationError: it is not `means` once every letter is replaced by its
+        meaning."""
         form = Form(self.home, entries)
-        target = Form(self.equations, means)
-        expanded = np.vectorize(self._expanded, otypes=[object])(form.entries)
-        if not target == Form(self.equations, expanded):
+        expanded = each(lambda p: p.evaluate(lambda i: self.meanings[i], lambda x: x), form.entries)
+        if Form(self.equations, means) != Form(self.equations, expanded):
             raise DerivationError("an expression in abbreviations does not expand to what it abbreviates")
         return form
-
-    def _expanded(self, p: Poly) -> Any:
-        return p.evaluate(lambda i: self.meanings[i], lambda x: x)
 
 
 Six = TypeVar("Six", Motion, Force)
 
 LETTERS = {"V": ("omega", "v"), "A": ("alpha", "a"), "F": ("n", "f")}
-"""Of the two halves of a twist, an acceleration and a wrench."""
+"""The letters of the two halves of a twist, an acceleration and a wrench."""
 
 
 def components(kind: str, i: int, vector: Motion | Force) -> dict[str, Any]:
-    """Names for the six components of a vector of body i, such as `omega_x3`, and their values."""
+    """Return the six components of a vector of body i by their names, such as `omega_x3`."""
     return dict(zip([f"{letter}_{axis}{i}" for letter in LETTERS[kind] for axis in "xyz"], vector.components()))
 
 
 def letters_of(named: Named, kind: str, i: int, vector: Six) -> Six:
-    """Vector made of these letters."""
+    """Return the vector with the letters of these components."""
     values = [named.letters[name] for name in components(kind, i, vector)]
     return type(vector)(Vec(*values[:3]), Vec(*values[3:]))

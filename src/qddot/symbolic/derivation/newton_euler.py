@@ -1,4 +1,4 @@
-"""The route of Newton and Euler: motion outward, forces inward, body by body. `stacked` has the same with all bodies at once."""
+"""The route of Newton and Euler: motion outward, forces inward, body by body (for all bodies at once, see `stacked`)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from qddot.symbolic.form import Form
 
 
 def newton_euler(s: Subject) -> list[Step]:
-    """All steps."""
+    """Return all steps."""
     recursion = Recursion(s)
     return [
         frames(s),
@@ -70,13 +70,13 @@ def frames(s: Subject) -> Step:
 
 
 def bodies_of(s: Subject) -> list[LiftedBody]:
-    """Links, and shafts with inertia."""
+    """Return the links, and the shafts with inertia."""
     return [x.body for x in (*s.links, *s.shafts)]
 
 
 class Recursion:
-    """Motion and forces of every body, in its frame: twist `V`, acceleration `A`, what moves it `F`, and what its joint carries
-    `total`. Each is shown written out where that is short, otherwise in the components of what it was made from."""
+    """Motion and forces of every body, in its frame: twist `V`, acceleration `A`, the wrench `F` that accelerates it, and the
+    wrench `total` through its joint. Short ones are written out, others in the components of those they are computed from."""
 
     def __init__(self, s: Subject) -> None:
         self.s, self.bodies, self.X = s, {body.index: body for body in bodies_of(s)}, s.joint_poses
@@ -94,7 +94,7 @@ class Recursion:
                 self.total[body.parent] = self.total[body.parent] + self.X[i].out_force(self.total[i])
 
     def shown(self, value: Motion | Force, uses: dict[tuple[str, int], Any], local: Callable[[Named, dict], Any]) -> Form:
-        """Form of a vector in the robot's letters, or in those of what it `uses`: (kind, body) -> vector."""
+        """Return the form of a vector in the robot's letters, or in those of the vectors that it `uses`: (kind, body) -> vector."""
         if self.s.is_short(value.components()):
             return self.s.form(value.components())
         letters = {name: x for (kind, i), vector in uses.items() for name, x in components(kind, i + 1, vector).items()}
@@ -194,14 +194,10 @@ class Recursion:
         equations = []
         for i, body in self.bodies.items():
             uses = {("A", i): self.A[i], ("V", i): self.V[i]}
-
-            def local(named: Named, of: dict, i: int = i, body: LiftedBody = body) -> Force:
-                I = named(body.inertia)
-                return I @ of["A", i] + of["V", i].cross_force(I @ of["V", i])
-
             k = i + 1
             formula = rf"G_{{{k}}} \dot V_{{{k}}} + V_{{{k}}} \times^* G_{{{k}}} V_{{{k}}}"
-            equations.append(Equation(rf"F_{{{k}}}^B", formula, self.shown(self.F[i], uses, local)))
+            form = self.shown(self.F[i], uses, lambda named, of, body=body: wrench(named, of, body))
+            equations.append(Equation(rf"F_{{{k}}}^B", formula, form))
         mine = [x.body.link.into_force(self.F[x.body.index]).components() for x in (*s.visible(), *s.shafts)]
         drives = self.drives()
 
@@ -228,12 +224,8 @@ class Recursion:
             above = [j for j, other in self.bodies.items() if other.parent == i]
             uses = {("F", j): self.total[j] for j in above} | {("A", i): self.A[i], ("V", i): self.V[i]}
 
-            def local(named: Named, of: dict, i: int = i, above: list[int] = above, body: LiftedBody = body) -> Force:
-                I = named(body.inertia)
-                own = I @ of["A", i] + of["V", i].cross_force(I @ of["V", i])
-                for j in above:
-                    own = own + named(X[j]).out_force(of["F", j])
-                return own
+            def local(named: Named, of: dict, above: list[int] = above, body: LiftedBody = body) -> Force:
+                return sum((named(X[j]).out_force(of["F", j]) for j in above), wrench(named, of, body))
 
             passed = [rf"\mathrm{{Ad}}_{{T_{{{j + 1}}}^{{-1}}}}^{{\mathsf T}} F_{{{j + 1}}}" for j in above]
             form = self.shown(self.total[i], uses, local)
@@ -253,12 +245,12 @@ class Recursion:
         return Step("The wrench through each joint, inward", prose, equations, [check])
 
     def pose(self, i: int, at: State) -> Transform:
-        """Pose of a body in the world, in numbers."""
+        """Return the pose of a body in the world, in numbers."""
         T = self.s.numbers(homogeneous(self.s.world_poses[i]), at)
         return Transform(mat(T[:3, :3]), Vec(*T[:3, 3]))
 
     def drives(self) -> np.ndarray:
-        """Joint forces of rotors and springs."""
+        """Return the joint forces of rotors and springs."""
         rotors = np.array([a * x for a, x in zip(self.s.armature, self.s.alphabet.qdd)], dtype=object)
         return rotors + self.s.equations.spring_torque.entries
 
@@ -287,27 +279,28 @@ class Recursion:
         for c, added in enumerate(zip(drives, s.friction)):
             extra = [(rf"\tau_{{{letter}{c + 1}}}", x) for letter, x in zip("df", added) if x]
             equations += [Equation(name, "", s.form(x), role="friction" * (x is added[1])) for name, x in extra]
-            equations.append(
-                Equation(
-                    rf"\tau_{{{c + 1}}}",
-                    plus(*parts[c], *(name for name, _ in extra)),
-                    s.short_form(tau[c]),
-                )
-            )
+            formula = plus(*parts[c], *(name for name, _ in extra))
+            equations.append(Equation(rf"\tau_{{{c + 1}}}", formula, s.short_form(tau[c])))
         if not s.is_short(tau):
             prose += paragraph("Written out the joint forces have {n:,} terms.", n=s.equations.tau.terms)
         return Step("Joint forces", prose, equations, [s.check_quantity("The joint forces", tau, "inverse_dynamics")])
 
 
+def wrench(named: Named, of: dict[tuple[str, int], Any], body: LiftedBody) -> Force:
+    """Return the wrench that accelerates a body, in the letters of its acceleration and twist."""
+    I, V = named(body.inertia), of["V", body.index]
+    return I @ of["A", body.index] + V.cross_force(I @ V)
+
+
 def carried(letter: str, body: LiftedBody, base: bool = False) -> str:
-    """LaTeX of a parent's twist, seen from the body."""
+    """Return LaTeX of a parent's twist, seen from the body."""
     if body.parent == WORLD and not base:
         return ""
     return rf"\mathrm{{Ad}}_{{T_{{{body.index + 1}}}^{{-1}}}} {letter}_{{{body.parent + 1}}}"
 
 
 def rate(body: LiftedBody, letter: str) -> str:
-    """LaTeX of what its joint adds."""
+    """Return LaTeX of the twist, or its rate, that a body's joint adds."""
     i, first, last = body.index + 1, body.columns[0] + 1, body.columns[-1] + 1
     if isinstance(body.joint, Rotor) and first != last:
         return rf"S_{{{i}}} ({', '.join(rf'{letter}_{{{c + 1}}}' for c in body.columns)})"

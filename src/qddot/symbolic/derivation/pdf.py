@@ -1,4 +1,4 @@
-"""LaTeX set as PDF, by whichever LaTeX is installed."""
+"""LaTeX documents as PDF, set by the LaTeX program that is installed."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ SECONDS = 300
 
 
 class LatexError(QddotError):
-    """LaTeX is installed, but does not take the document."""
+    """LaTeX is installed, but fails on the document."""
 
 
 def pdf(latex: str) -> bytes:
-    """The document as a PDF file. Raises MissingProgramError: no LaTeX is installed; LatexError: it fails, with what it said."""
+    """Return the document as a PDF file. Raises MissingProgramError: no LaTeX is installed; LatexError: LaTeX fails."""
     program = next(filter(shutil.which, PROGRAMS), None)
     if program is None:
         raise MissingProgramError(

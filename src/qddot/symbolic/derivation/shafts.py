@@ -1,4 +1,4 @@
-"""Shafts on paper: rotors and motors that are bodies of their own, and the elastic gears between motors and joints."""
+"""Shafts in derivations: rotors and motors that are bodies of their own, and the elastic gears between motors and joints."""
 
 from __future__ import annotations
 
@@ -9,30 +9,29 @@ import numpy as np
 from qddot.algorithms.drives import stretch
 from qddot.model.lower import LiftedBody
 from qddot.symbolic.derivation.named import Named
-from qddot.symbolic.derivation.steps import Equation, Prose, Step, joined, paragraph, say
+from qddot.symbolic.derivation.steps import Equation, Prose, Step, joined, paragraph
 from qddot.symbolic.derivation.subject import KERNELS, ShaftData, State, Subject
 from qddot.symbolic.exact.ring import Poly
 
 
 def motor_coordinates(s: Subject) -> list[Prose]:
-    """A word on coordinates that belong to the motors of elastic joints."""
+    """Return a sentence on the coordinates of the motors of elastic joints, if there are any."""
     letters = [rf"$q_{{{gear.coordinates[1] + 1}}}$" for gear in s.gears]
     if not letters:
         return []
-    which = (
+    return paragraph(
         f"The motor of an elastic joint has a coordinate of its own, its angle divided by the gear ratio: here {joined(letters)}. "
         "So it equals that of the joint where the gear, a spring without inertia, is not wound up."
     )
-    return [say(which)]
 
 
 def spins_step(s: Subject, name: str, values: list[Any], formula: str, expected: Any) -> list[Step]:
-    """Step that tells the rate of each shaft; none where there are no shafts.
+    """Return the step with the rate of each shaft; nothing if there are no shafts.
 
     Args:
-        name: LaTeX of the letter that has the value of each shaft.
-        formula: how it follows from the motion of the link below, with `@` for the shaft and `!` for the link.
-        expected: of a state, the same from the kernels.
+        name: LaTeX of the letter that stands for the values.
+        formula: LaTeX of a value by the motion of the link below, with `@` for the shaft and `!` for the link.
+        expected: function of a state that returns the values from the kernels.
     """
     if not s.shafts:
         return []
@@ -56,7 +55,7 @@ def spins_step(s: Subject, name: str, values: list[Any], formula: str, expected:
 
 
 def kernel_twists(s: Subject, x: ShaftData, at: State) -> np.ndarray:
-    """Part of each rate in the twist of a shaft, in its own axes (6, nv), from the compiled Jacobian of the link it is on."""
+    """Return the Jacobian of a shaft, in its own axes (6, nv), from the compiled Jacobian of the link it is on."""
     J = np.zeros((6, s.nv))
     if x.parent:
         link = s.links[x.parent - 1].body
@@ -70,11 +69,12 @@ def kernel_twists(s: Subject, x: ShaftData, at: State) -> np.ndarray:
 
 
 def kinetic_energy(s: Subject, x: ShaftData, spin: Any) -> Poly:
-    """J spin^2 / 2."""
+    """Return the kinetic energy of a shaft, J spin^2 / 2."""
     return s.alphabet.ring.constant(spin * spin * x.moment / 2)
 
 
 def kinetic_equation(s: Subject, x: ShaftData, spin: Any) -> Equation:
+    """Return the equation of a shaft's kinetic energy, in the letter of its rate if it is long."""
     k, K = x.number, kinetic_energy(s, x, spin)
     form = s.form(K)
     if not s.is_short(K):
@@ -84,20 +84,20 @@ def kinetic_equation(s: Subject, x: ShaftData, spin: Any) -> Equation:
 
 
 def gear_energy(s: Subject, gear: LiftedBody) -> Poly:
-    """k (joint - motor)^2 / 2."""
+    """Return the energy of an elastic gear, k (joint - motor)^2 / 2."""
     delta = stretch(gear, s.alphabet.q)
     return s.alphabet.ring.constant(delta * delta * gear.drive.stiffness / 2)
 
 
 def gear_equations(s: Subject, gear: LiftedBody) -> list[Equation]:
-    """Equations of an elastic gear: of the energy, with the stiffness."""
+    """Return the equations of an elastic gear: its stiffness and its energy."""
     k, (joint, motor) = gear.index + 1, (i + 1 for i in gear.coordinates)
     formula = rf"\frac{{1}}{{2}} k_{{{k}}} (q_{{{joint}}} - q_{{{motor}}})^2"
     return [Equation(f"k_{{{k}}}", "", s.form(gear.drive.stiffness)), Equation(f"P_{{{k}}}", formula, s.form(gear_energy(s, gear)))]
 
 
 def spin_column(s: Subject, x: ShaftData, Jw: np.ndarray) -> np.ndarray:
-    """j (n,), such that a shaft spins at j . qd; Jw (3, n) is the Jacobian of the turning of its link, in world axes."""
+    """Return j (n,) such that a shaft spins at j . qd; Jw (3, n) is the Jacobian of its link's rotation, in world axes."""
     found = np.zeros(s.nv, dtype=int).astype(object)
     if x.parent:
         found = Jw.T @ np.array(s.links[x.parent - 1].pose.R @ x.axis, dtype=object)

@@ -1,4 +1,4 @@
-"""Newton and Euler in matrices: M, c and g read off the joint forces, and the form with every body stacked."""
+"""The last steps of Newton and Euler, in matrices: M, c and g read off the joint forces, and the form with every body stacked."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from qddot.symbolic.derivation.steps import Equation, Step, paragraph, say
 from qddot.symbolic.derivation.subject import State, Subject
 
 FEW = 3
-"""Bodies whose matrices of blocks are written out."""
+"""The most bodies whose matrices of blocks are written out."""
 
 
 def collected(s: Subject) -> Step:
-    """M, c and g, read off the joint forces."""
+    """Return the step that reads M, c and g off the joint forces."""
     a, n = s.alphabet, s.nv
     tau = (s.equations.load_torque - s.equations.spring_torque).entries
     M = s.form([[x.partial(s.letter("qdd", j)) for j in range(n)] for x in tau]).entries.reshape(n, n)
@@ -52,7 +52,7 @@ def collected(s: Subject) -> Step:
 
 
 def stacked(s: Subject, bodies: Sequence[LiftedBody]) -> Step:
-    """Derive the stacked form, with matrices of matrices."""
+    """Return the step with the stacked form, in matrices of matrices."""
     blocks = newton_euler_blocks(s.lifted, s.alphabet.q, s.alphabet.qd)
     found = multiplied_out(blocks)
     M = found.M + np.diag(s.armature).astype(object)
@@ -96,7 +96,7 @@ def stacked(s: Subject, bodies: Sequence[LiftedBody]) -> Step:
         return lambda at: s.kernel("newton_euler_matrices", at)[k]
 
     def wrenches(at: State) -> np.ndarray:
-        """Values by the equations of this step."""
+        """Return the joint forces in numbers, by the equations of this step."""
         A, L, W, G, ad_Aqd, ad_V, V, base = s.kernel("newton_euler_blocks", at)
         acceleration = L @ (A @ at.qdd - ad_Aqd @ W @ V + base)
         return A.T @ (L.T @ (G @ acceleration - ad_V.T @ G @ V)) + s.numbers(s.armature, at) * at.qdd
@@ -112,7 +112,7 @@ def stacked(s: Subject, bodies: Sequence[LiftedBody]) -> Step:
 
 
 def written_blocks(s: Subject, bodies: Sequence[LiftedBody], G: np.ndarray, W: np.ndarray) -> list[Equation]:
-    """The matrices of few bodies, as blocks, and the blocks that no step before has shown."""
+    """Return the matrices of few bodies, in blocks, and the blocks that no earlier step has shown."""
     found = []
     for body in bodies:
         i, at = body.index + 1, block(body.index)
@@ -132,14 +132,14 @@ def adjoint(body: LiftedBody) -> str:
 
 
 def twist(body: LiftedBody, column: int) -> str:
-    """The block of a body and a rate."""
+    """Return LaTeX of the block of a body and a rate."""
     places = [k for k, (c, _) in enumerate(body.subspace) if c == column]
     names = [f"S_{{{body.index + 1}}}" if len(body.subspace) == 1 else f"S_{{{body.index + 1},{k + 1}}}" for k in places]
     return " + ".join(names) or "0"
 
 
 def way(bodies: Sequence[LiftedBody], body: LiftedBody, other: LiftedBody) -> str:
-    """The product of all steps from another body: 1 of the body itself, 0 where there is no way."""
+    """Return LaTeX of the product of all steps from another body: 1 from the body itself, 0 if there is no way."""
     steps, at = [], body
     while at is not other:
         steps.append(adjoint(at))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 FRAME = 640
-"""px: height of the page inside a notebook."""
+"""The height of the page inside a notebook, px."""
 
 
 class DerivationError(QddotError, ArithmeticError):
@@ -33,41 +33,41 @@ class Math(str):
 
 
 Prose = tuple[str, ...]
-"""Words as plain text, and `Math` between them. Plain text is escaped by whoever writes the document."""
+"""Words as plain text, with `Math` between them. The writer of a document escapes the plain text."""
 
 
 def say(template: str, **names: Any) -> Prose:
-    """Prose from a sentence with `$...$` around its mathematics; names are put into `{...}` of the words only."""
+    """Return prose from a sentence with `$...$` around its mathematics; names replace `{...}` in the words only."""
     parts = template.split("$")
     return tuple(Math(x) if i % 2 else x.format(**names) for i, x in enumerate(parts) if x)
 
 
 def paragraph(sentence: str, **names: Any) -> list[Prose]:
-    """One paragraph, with which prose begins or goes on: see `say`."""
+    """Return a list of one paragraph, to begin or continue prose with: see `say`."""
     return [say(sentence, **names)]
 
 
 @dataclass(frozen=True)
 class Writing:
-    """How a derivation is written down: see `Robot.derive`."""
+    """The options of writing a derivation down: see `Robot.derive`."""
 
-    notation: str = "qddot"  # whose letters are used
-    digits: int | None = None  # of numbers; None for decimals as they were given, and five digits of others
-    full: bool = False  # everything is written out, however long
+    notation: str = "qddot"  # the book whose letters are used
+    digits: int | None = None  # digits of numbers; None: decimals as they were given, five digits of others
+    full: bool = False  # True if everything is written out, however long
 
 
 @dataclass(frozen=True)
 class Equation:
-    """`left = formula = form`, in the letters of no book in particular: `Writing.notation` decides what a reader sees.
+    """An equation `left = formula = form`, in letters of no particular book: `Writing.notation` decides what a reader sees.
 
     Attributes:
-        left: LaTeX of what is defined.
-        formula: LaTeX of how it follows from what went before; empty where there is nothing to say.
+        left: LaTeX of the quantity that is defined.
+        formula: LaTeX of the formula by which it follows from earlier equations; empty if there is none.
         form: its exact value, in the letters of the robot or in letters that earlier equations define; None if there is only the
             formula.
-        entry: of a matrix or vector too wide for a line, LaTeX of one entry's name, with `@` for its indices.
+        entry: LaTeX of one entry's name, with `@` for its indices, for a matrix or vector too wide for a line.
         parts: instead of one form, several whose sum it is, written in this order.
-        role: what it is part of, `"inertial"`, `"coriolis"`, `"gravity"`, `"friction"`; documents give each role its colour.
+        role: the kind of terms, `"inertial"`, `"coriolis"`, `"gravity"`, `"friction"`; documents give each role its colour.
     """
 
     left: str
@@ -79,12 +79,12 @@ class Equation:
 
 
 class Check(NamedTuple):
-    """A comparison of numbers that was made, and passed.
+    """A comparison of numbers that has passed.
 
     Attributes:
-        what: was compared.
-        against: what with.
-        states: random states.
+        what: the quantity that was compared.
+        against: the source of the numbers it was compared with.
+        states: the number of random states.
         worst: the largest difference, as a fraction of the largest number compared.
     """
 
@@ -107,14 +107,14 @@ class Table(NamedTuple):
 
 @dataclass(frozen=True)
 class Step:
-    """One step.
+    """One step of a derivation.
 
     Attributes:
-        title: in plain words.
+        title: the title in plain words.
         prose: paragraphs before the equations.
-        equations: in order.
-        checks: what was verified.
-        table: if any, between prose and equations.
+        equations: the equations in order.
+        checks: the comparisons that it has passed.
+        table: a table between prose and equations, if any.
         makes: names of the quantities that it ends with, such as `mass_matrix`.
     """
 
@@ -131,15 +131,15 @@ class Derivation:
     """The equations of motion of a robot, derived step by step and verified.
 
     Attributes:
-        robot: its name.
+        robot: the robot's name.
         method: `"lagrange"`, `"jacobian"` or `"newton-euler"`.
         equations: the closed forms that the last step agrees with, exactly.
-        steps: in order.
-        notes: what a reader should know before, such as how numbers were read.
-        is_abbreviated: documents have short names for what parameters make together, and say at each step what new ones stand for.
+        steps: the steps in order.
+        notes: remarks before the first step, for example on angles that were read as others.
+        is_abbreviated: True if documents have short names for combinations of parameters, each defined at its first step.
         writing: notation, digits, length.
-        figure: the robot with its frames; None where there is nothing to draw.
-        tree: links, joints, drives and loops; None of a chain that has only links and joints.
+        figure: the robot with its frames; None if there is nothing to draw.
+        tree: links, joints, drives and loops; None for a chain that has only links and joints.
         drawn: random values that open symbols had in the checks.
 
     >>> derivation = qddot.load("point_mass_2r", symbolic=True).derive()
@@ -166,12 +166,12 @@ class Derivation:
 
     @property
     def checks(self) -> list[Check]:
-        """Checks of all steps."""
+        """The checks of all steps."""
         return [check for step in self.steps for check in step.checks]
 
     @cached_property
     def document(self) -> Document:
-        """Document that every format sets, in the notation asked for."""
+        """The contents of every format, in the notation asked for."""
         from qddot.symbolic.derivation.document import compose
 
         return compose(self)
@@ -184,19 +184,19 @@ class Derivation:
         return "\n".join(lines + [f"  {i}. {step.title}" for i, step in enumerate(self.steps, 1)])
 
     def markdown(self) -> str:
-        """Markdown with LaTeX between dollars."""
+        """Return Markdown with LaTeX between dollars."""
         from qddot.symbolic.derivation.markdown import markdown
 
         return markdown(self)
 
     def latex(self) -> str:
-        """A complete document for pdflatex."""
+        """Return a complete document for pdflatex."""
         from qddot.symbolic.derivation.latex_document import latex_document
 
         return latex_document(self)
 
     def html(self) -> str:
-        """A page that stands alone: MathML and its font, no script, nothing to fetch. It is well-formed XML too."""
+        """Return a self-contained page with MathML and its font, no script, nothing to fetch. It is well-formed XML too."""
         from qddot.symbolic.derivation.html_document import html_document
 
         return html_document(self)
@@ -204,7 +204,7 @@ class Derivation:
     _repr_markdown_ = markdown
 
     def _repr_html_(self) -> str:
-        """The page in a frame of its own, with its table of contents and steps that fold."""
+        """Return the page in a frame, with its table of contents and steps that fold."""
         return framed(self.html(), height=FRAME)
 
     def save(self, path: str | Path) -> Path:
@@ -222,6 +222,6 @@ class Derivation:
 
 
 def joined(parts: Iterable[str], word: str = "and") -> str:
-    """`a, b and c`."""
+    """Return `a, b and c`."""
     *first, last = parts
     return f"{', '.join(first)} {word} {last}" if first else last

@@ -1,4 +1,4 @@
-"""A robot as a derivation sees it: over the ring, link by link, and compiled beside it to check every step."""
+"""The robot of a derivation: over the ring, link by link, and compiled to check every step."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ from qddot.symbolic.exact.rounded_angles import rounded_angles
 from qddot.symbolic.form import Form
 
 STATES = 3
-DRAWS = 200  # of values for the symbols, at most
-TOLERANCE = 1e-9  # of scale
-SHORT = 60  # terms: what is longer is written in letters
+DRAWS = 200  # the most attempts to draw values for the symbols
+TOLERANCE = 1e-9  # relative to the scale
+SHORT = 60  # the most terms of an expression that is written out; longer ones are written in letters
 KERNELS = "the compiled kernels"
 
 
@@ -49,14 +49,13 @@ class LinkData(NamedTuple):
     """A moving link, in its own frame."""
 
     number: int  # from 1, in the order of the bodies
-    body: LiftedBody  # as the algorithms see it
-    # step, pose: of its frame in the frame of its parent link, and in the world
-    step: Transform
-    pose: Transform
-    mass: Scalar  # of everything fixed to it
-    point: Vec | None  # its centre of mass c, in the link's axes; None where it has none in the ring (a quotient of sums)
-    moment: Vec  # h = m (c - r), about the reference point r: 0 where that is the centre of mass, otherwise r = 0
-    tensor: Mat  # of inertia about the reference point, in the link's axes
+    body: LiftedBody
+    step: Transform  # pose of its frame in the frame of its parent link
+    pose: Transform  # pose of its frame in the world
+    mass: Scalar  # with everything fixed to it
+    point: Vec | None  # its centre of mass c, in the link's axes; None if it is not in the ring (a quotient of sums)
+    moment: Vec  # h = m (c - r), about the reference point r: 0 if r is the centre of mass, otherwise r = 0
+    tensor: Mat  # tensor of inertia about the reference point, in the link's axes
 
     @property
     def reference(self) -> Vec:
@@ -68,17 +67,17 @@ class LinkData(NamedTuple):
 
 
 class ShaftData(NamedTuple):
-    """Shaft that spins on a link or on the ground: a rotor, or a motor."""
+    """A shaft that spins on a link or on the ground: a rotor, or a motor."""
 
     number: int  # from 1, in the order of the bodies, after all links
     body: LiftedBody
     parent: int  # the number of the link that carries it, 0 for the world
     axis: Vec  # unit vector in the axes of that link
-    turns: Shaft  # columns of qd, and how fast each of them alone spins it
-    moment: Scalar  # of inertia about the axis
+    turns: Shaft  # columns of qd, and the factors by which they spin it
+    moment: Scalar  # moment of inertia about the axis
 
     def spin(self, w: Vec, rates: Any) -> Scalar:
-        """About its axis, on a link that turns with w (in the link's axes)."""
+        """Return its rate about its axis, on a link that turns with w (in the link's axes)."""
         return sum((rates[c] * ratio for c, ratio in self.turns), self.axis.dot(w))
 
 
@@ -86,8 +85,8 @@ Pairs = Sequence[tuple[np.ndarray, np.ndarray]]
 
 
 def compared(what: str, pairs: Pairs, against: str = KERNELS, scale: float = 1.0, tolerance: float = TOLERANCE) -> Check:
-    """Numbers of a derivation beside those from elsewhere, state by state. Raises DerivationError: they differ by more than a part
-    of the largest, or of `scale`."""
+    """Compare numbers of a derivation with others, state by state. Raises DerivationError: they differ by more than `tolerance`
+    times the largest of them, or times `scale` if that is larger."""
     scale = max([scale, *(abs(x).max() for pair in pairs for x in pair if x.size)])
     worst = max((abs(a - b).max() / scale for a, b in pairs if a.size and scale), default=0.0)
     if not worst <= tolerance:
@@ -96,22 +95,23 @@ def compared(what: str, pairs: Pairs, against: str = KERNELS, scale: float = 1.0
 
 
 class Subject:
-    """One robot.
+    """The robot that is derived.
 
     Args:
-        symbols: as of `Robot.equations`.
-        full: everything counts as short, and is written out.
-        values: of some of its symbols; for others random ones are drawn.
+        symbols: as in `Robot.equations`.
+        full: every expression counts as short, and is written out.
+        values: values of some of its symbols; random ones are drawn for the others.
 
     Attributes:
-        links: what moves, one by one.
-        shafts: rotors and motors that have inertia and are bodies of their own; gears: elastic ones, which have none.
+        links: its moving links.
+        shafts: rotors and motors that have inertia and are bodies of their own.
+        gears: elastic gears, which have no inertia.
         equations: its closed forms, with `lifted`, the robot over the ring, and `alphabet`.
-        kernels: of the same robot as its closed forms read it; where symbols are open, with the values `drawn` for them.
-        is_read_otherwise: some of its angles were taken for others, as `equations.notes` says; the kernels have these too.
-        states: at which both are compared.
-        friction: joint forces less the load, all of it (nv,).
-        torque, inertia: how large joint forces and entries of M are there: rounding is measured by them where a term vanishes.
+        kernels: the compiled quantities of the robot that the closed forms describe, with the values `drawn` for open symbols.
+        is_read_otherwise: True if some of its angles were taken for others, as `equations.notes` says; so they are in the kernels.
+        states: the random states at which both are compared.
+        friction: all friction (nv,), the joint forces minus the load.
+        torque, inertia: the largest joint force and entry of M there, the scale of rounding errors in a term that vanishes.
     """
 
     def __init__(
@@ -162,23 +162,23 @@ class Subject:
         return Form(self.equations, np.array(entries, dtype=object))
 
     def letter(self, kind: str, column: int) -> int:
-        """The index of a rate (`"qd"`) or acceleration (`"qdd"`) among the letters."""
+        """Return the index of a rate (`"qd"`) or acceleration (`"qdd"`) among the letters."""
         return self.equations.letter(f"{kind}{column + 1}")
 
     def _size(self, quantity: str) -> float:
         return max(float(abs(self.kernel(quantity, s)).max(initial=0.0)) for s in self.states)
 
     def kernel(self, quantity: str, state: State, **options: str) -> np.ndarray:
-        """Value of a quantity by its compiled kernel."""
+        """Return the value of a quantity from its compiled kernel."""
         inputs = {name: getattr(state, name) for name in COMPUTED[quantity].inputs}
         return self.kernels(quantity, inputs, {}, **options)
 
     def numbers(self, entries: Any, state: State) -> np.ndarray:
-        """Value of a closed form in one state."""
+        """Return the value of a closed form in one state."""
         return self.values(entries)[state.number]
 
     def values(self, entries: Any) -> np.ndarray:
-        """Values in every state, (states, ...)."""
+        """Return the values of a closed form in every state, (states, ...)."""
         form = self.form(entries)
         found = np.array([self._value(p) for p in form.entries.flat], dtype=float).reshape(-1, STATES)
         return found.T.reshape(STATES, *form.shape)
@@ -209,7 +209,7 @@ class Subject:
         scale: float = 0.0,
         tolerance: float = TOLERANCE,
     ) -> Check:
-        """Closed forms against numbers from elsewhere. Raises DerivationError: they differ."""
+        """Compare closed forms with numbers from elsewhere. Raises DerivationError: they differ."""
         pairs = [(x, np.asarray(expected(s), dtype=float)) for x, s in zip(self.values(entries), self.states)]
         return compared(what, pairs, against, scale, tolerance)
 
@@ -217,7 +217,7 @@ class Subject:
         return self.check(what, entries, lambda s: self.kernel(quantity, s, **options), scale=scale)
 
     def agree(self, what: str, entries: Any, form: Form) -> None:
-        """Refuse, unless both agree exactly, in the ring. Raises DerivationError: they do not."""
+        """Refuse entries that are not exactly this form. Raises DerivationError."""
         if not self.form(entries) == form:
             raise DerivationError(f"{what} of this derivation is not that of the equations of motion")
 
@@ -232,13 +232,13 @@ class Subject:
             )
 
     def words_on_loads(self, *columns: int) -> list[Prose]:
-        """Sentence on what a load is, where friction of any of these columns grows with it."""
+        """Return a sentence on the meaning of a load, if friction of any of these columns grows with it."""
         loaded = set(self.alphabet.loads.values()) & set(columns or range(self.nv))
         return [say("Some friction grows with the load: $\\mathrm{load}_i$ is $\\tau_i$ without friction.")] if loaded else []
 
     def notes(self, abbreviated: bool, imposed: Sequence[Constraint]) -> list[Prose]:
-        """Notes that a reader should know before the first step. `abbreviated`: there are short names for what parameters make
-        together; `imposed`: constraints that the last steps impose."""
+        """Return the notes before the first step. `abbreviated`: there are short names for combinations of parameters; `imposed`:
+        constraints that the last steps impose."""
         found = [say("{note}.", note=note) for note in self.equations.notes if note != self.equations.exact_model.open_tree]
         if imposed:
             found.append(say("The first steps are those of the open tree; the constraints are imposed after them."))
@@ -257,35 +257,35 @@ class Subject:
 
     @property
     def is_abbreviated(self) -> bool:
-        """Long, and with parameters that can be put together."""
+        """True if the equations are long and have parameters that can be combined under short names."""
         return bool(self.equations.parameters) and not self.is_short(self.equations.tau.entries)
 
     def short_form(self, entries: Any) -> Form | None:
-        """A form that is short enough to be written out; None for a longer one."""
+        """Return the form if it is short enough to be written out; otherwise None."""
         return self.form(entries) if self.is_short(entries) else None
 
     def is_short(self, *entries: Any) -> bool:
-        """Each of some quantities is short enough to be written out."""
+        """Tell whether each of some quantities is short enough to be written out."""
         forms = [self.form(x) for x in entries]
         return self.full or all(form.terms <= 2 * SHORT and all(len(x) <= SHORT for x in form.entries.flat) for form in forms)
 
-    # what the kernels say of a link --------------------------------------------------------------------------------------
+    # links, and their numbers from the kernels ---------------------------------------------------------------------------
 
     @property
     def heavy(self) -> list[LinkData]:
-        """Links that have a mass, or an inertia."""
+        """The links that have a mass or an inertia."""
         return [link for link in self.links if link.has_mass]
 
     def visible(self) -> list[LinkData]:
-        """Links that have a name, and so kernels."""
+        """Return the links that have a name, and so kernels."""
         return [link for link in self.links if link.body.is_link]
 
     def named_pose(self, link: LinkData) -> Transform:
-        """Pose of the frame that goes by the link's name."""
+        """Return the pose of the frame that has the link's name."""
         return self.world_poses[link.body.index] @ link.body.link
 
     def kernel_twist(self, link: LinkData, state: State) -> Motion:
-        """Angular velocity of a link, and the velocity of its reference point, in world axes."""
+        """Return the angular velocity of a link and the velocity of its reference point, in world axes."""
         J = self.kernel("jacobian", state, frame=link.body.name, reference="space") @ state.qd
         w, v = J[:3], J[3:]
         p = self.numbers(link.pose.point(link.reference), state)
@@ -293,16 +293,16 @@ class Subject:
 
 
 def drawn(model: Model, rng: np.random.Generator, given: Mapping[str, float]) -> tuple[dict[str, float], Model]:
-    """Values of the symbols with which the model is a robot, and that robot; some of them given. Raises InputError: none were
-    found."""
+    """Return values of the symbols, some of them given, with which the model is a valid robot, and that robot. Raises InputError:
+    none were found."""
     drives = [*(joint.drive for joint in model.joints), *(drive for x in model.transmissions for drive in x.drives)]
     used = lambda name: {s for d in drives if d for s in symbols_in(*pair(getattr(d, name)))}  # noqa: E731
-    held, shared = used("static") - used("coulomb"), used("load_friction")
+    static, by_load = used("static") - used("coulomb"), used("load_friction")
     refused: Exception | None = None
     for _ in range(DRAWS):
         values: dict[str, float] = {}
         for s in sorted(model.symbols, key=str):
-            low, high = (0.05, 0.3) if s in shared else (2.0, 3.0) if s in held else (0.5, 1.5)  # what friction asks of them
+            low, high = (0.05, 0.3) if s in by_load else (2.0, 3.0) if s in static else (0.5, 1.5)  # valid ranges for friction
             values[str(s)] = round(float(rng.uniform(low, high)), 3)
         values |= given
         try:
@@ -313,7 +313,7 @@ def drawn(model: Model, rng: np.random.Generator, given: Mapping[str, float]) ->
 
 
 def with_values(model: Model, values: dict[str, float]) -> Model:
-    """Model with numbers for its symbols. Whether such a robot could be built does not matter here."""
+    """Return the model with numbers for its symbols, without warnings: whether such a robot could be built does not matter."""
     if not values:
         return model
     with warnings.catch_warnings():
@@ -322,7 +322,7 @@ def with_values(model: Model, values: dict[str, float]) -> Model:
 
 
 def centre(m: Poly, h: Vec) -> Vec | None:
-    """h / m, if that is polynomial; anywhere, so at the origin, for a rotor without mass."""
+    """Return h / m if it is polynomial, otherwise None; the origin for a rotor without mass."""
     if not m:
         return None if any(x != 0 for x in h) else Vec()
     parts = []

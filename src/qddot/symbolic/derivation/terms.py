@@ -1,4 +1,4 @@
-"""The terms of the equations of motion by kind, and the matrices they are collected in: where Lagrange and the Jacobians end."""
+"""The terms of the equations of motion by kind, and their matrices, with which the routes of Lagrange and of the Jacobians end."""
 
 from __future__ import annotations
 
@@ -16,12 +16,11 @@ from qddot.symbolic.form import Form
 
 
 class Terms:
-    """Terms of the equations of motion.
-
-    Each must be what `Equations` has, exactly; otherwise there is no derivation.
+    """The terms of the equations of motion. Raises DerivationError: one is not exactly that of `Equations`.
 
     Attributes:
-        M: (n, n), rotors included; slopes: dM_ij/dq_k (n, n, n).
+        M: (n, n), rotors included.
+        slopes: dM_ij/dq_k (n, n, n).
         b: (n, n, n), `(dM_ij/dq_k + dM_ik/dq_j - dM_jk/dq_i) / 2`, which multiplies `qd_j qd_k` in the force along q_i: the
             Christoffel symbol Gamma_jki.
         C: (n, n), `sum_k b_ijk qd_k`.
@@ -44,11 +43,11 @@ class Terms:
 
     @cached_property
     def are_short(self) -> bool:
-        """The equations of motion are written out; otherwise they are written in M_ij, b_i,jk and g_i."""
+        """True if the equations of motion are written out; otherwise they are written in M_ij, b_i,jk and g_i."""
         return self.s.is_short(self.s.equations.tau.entries)
 
     def checks_of_coefficients(self) -> list[Check]:
-        """Checks of M and g."""
+        """Return the checks of M and g."""
         s = self.s
         return [
             s.check_quantity("The mass matrix", self.M, "mass_matrix"),
@@ -56,7 +55,7 @@ class Terms:
         ]
 
     def in_coefficients(self, i: int, momentum: Poly, rate: Poly, slope: Poly, tau: Poly) -> list[Form]:
-        """Lagrange's derivatives for one coordinate in the letters M_ij, M_ij,k and g_i."""
+        """Return Lagrange's derivatives for one coordinate in the letters M_ij, M_ij,k and g_i."""
         n = range(self.s.nv)
         letters: dict[str, Any] = {f"g_{i + 1}": self.g[i]}
         for j in n:
@@ -76,7 +75,7 @@ class Terms:
         return [named.form(a, b) for a, b in zip((first, second, third, last), (momentum, rate, slope, tau))]
 
     def groups(self, i: int) -> dict[str, tuple[Poly, Form]]:
-        """The force along q_i by kind: name -> (written out, as it is shown)."""
+        """Return the force along q_i by kind: name -> (written out, in the shorter letters that are shown)."""
         s, n = self.s, range(self.s.nv)
         pairs = [(j, k) for j in n for k in n if j < k]
         m, b = self.names.mass, self.names.coefficient
@@ -100,26 +99,26 @@ class Terms:
 
 
 class Names:
-    """Letters with indices: `M_12`, or `M_1_12` where a robot has so many coordinates that numbers have two digits."""
+    """Letters with indices: `M_12`, or `M_1_12` for ten coordinates and more."""
 
     def __init__(self, coordinates: int) -> None:
         self.between = "" if coordinates < 10 else "_"
 
     def mass(self, i: int, j: int) -> str:
-        """`M_12`, of which `M_21` is another name."""
+        """Return `M_12`, for `M_21` too."""
         return f"M_{min(i, j) + 1}{self.between}{max(i, j) + 1}"
 
     def slope(self, i: int, j: int, k: int) -> str:
-        """`M_12_3`, the slope of `M_12` along q3."""
+        """Return `M_12_3`, the slope of `M_12` along q3."""
         return f"{self.mass(i, j)}_{k + 1}"
 
     def coefficient(self, i: int, j: int, k: int) -> str:
-        """`b_1_23`."""
+        """Return `b_1_23`."""
         return f"b_{i + 1}_{j + 1}{self.between}{k + 1}"
 
 
 def kinds_step(s: Subject, terms: Terms) -> Step:
-    """Each joint's force, sorted by what it is quadratic or linear in."""
+    """Return the step that sorts each joint's force into inertial, centripetal, Coriolis and other terms."""
     prose = paragraph(
         "Terms with an acceleration are inertial; terms with the square of one rate are centripetal; terms with the "
         "product of two different rates are Coriolis terms; gravity and springs depend on $q$ alone, friction on "
@@ -163,8 +162,8 @@ ROLES = {
 
 
 def products(qd: np.ndarray) -> np.ndarray:
-    """qd_1 qd_2, qd_1 qd_3, ..."""
-    return np.array([qd[j] * qd[k] for j in range(len(qd)) for k in range(j + 1, len(qd))])
+    """Return qd_1 qd_2, qd_1 qd_3, ..."""
+    return np.outer(qd, qd)[np.triu_indices(len(qd), 1)]
 
 
 EXPECTED: Mapping[str, Any] = {
@@ -172,13 +171,14 @@ EXPECTED: Mapping[str, Any] = {
     "centripetal": lambda s, at: s.kernel("centrifugal_matrix", at) @ at.qd**2,
     "Coriolis": lambda s, at: s.kernel("coriolis_products_matrix", at) @ products(at.qd),
     "gravity": lambda s, at: s.kernel("gravity_torque", at),
-    "friction": lambda s, at: s.kernel("inverse_dynamics", at) - s.kernel("load_torque", at),  # of rates and of loads
+    "friction": lambda s, at: s.kernel("inverse_dynamics", at) - s.kernel("load_torque", at),  # with that of loads
     "spring": lambda s, at: s.kernel("spring_torque", at),
 }
+"""The terms of the joint forces by the compiled kernels."""
 
 
 def matrices_step(s: Subject, terms: Terms) -> Step:
-    """M, C and g."""
+    """Return the step that collects the terms in M, C and g."""
     prose = paragraph(
         "Collected in matrices. The entries of $C$ are made of the Christoffel symbols $b_{i,jk}$ of $M$: then the matrix "
         "$\\dot M - 2 C$ is skew. Other choices of $C$ give the same $C \\dot q$."
@@ -206,6 +206,6 @@ def matrices_step(s: Subject, terms: Terms) -> Step:
 
 
 def drive_equations(s: Subject, terms: Terms) -> list[Equation]:
-    """Friction and springs, where there are some."""
+    """Return the equations of friction and springs, if there are any."""
     pairs = (("f", terms.friction), ("s", terms.springs))
     return [Equation(rf"\tau_{x}", "", s.form(each), rf"(\tau_{x})_{{@}}", "friction") for x, each in pairs if any(each)]

@@ -1,4 +1,4 @@
-"""The letters that a derivation introduces: those of a book, and none that the robot's own symbols have already."""
+"""The letters that a derivation introduces: those of a book, made different from the robot's own symbols."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from qddot.symbolic.printing.notation import NOTATIONS, split
 
 
 def energies(notation: str) -> dict[str, str]:
-    """LaTeX of the kinetic and the potential energy."""
+    """Return LaTeX of the kinetic and the potential energy."""
     book = NOTATIONS[notation]
     letters = {"K": book.quantities["kinetic_energy"], "P": book.quantities["potential_energy"]}
     return {name: rf"\mathcal{{{x}}}" if x in book.script else x for name, x in letters.items()}
@@ -27,12 +27,12 @@ BOOKS: Mapping[str, Mapping[str, str]] = {
     "siciliano": {"M": "B", **energies("siciliano"), "B": "D"},
     "featherstone": {"M": "H"},
 }  # fmt: skip
-"""Of each notation, the letters that differ from those in which the steps are written: `q`; `M`, `c`, `C`, `g` of the
+"""The letters of each notation that differ from those in which the steps are written: `q`; `M`, `c`, `C`, `g` of the
 equations of motion, and `Q`, `B`, which multiply squares and products of velocities in `c`; energies `K`, `P`; twists `V`,
 wrenches `F`, inertias `G` and joint axes `S` of Newton and Euler."""
 
 PROJECTION = r"\mathbb{P}"
-"""How steps write the projection of constraints, which is not the potential energy `P`."""
+"""The letter of the projection by constraints in the steps, to tell it from the potential energy `P`."""
 
 TOKEN = re.compile(r"\\math(?:cal|bb)\{\w\}|\\mathrm\{[Aa]d\}|\\(?:vec|hat) \w|\\[A-Za-z]+|\\.|.", re.DOTALL)
 ADJOINTS = (r"\mathrm{ad}", r"\mathrm{Ad}")  # whose subscripts are letters, no indices
@@ -44,15 +44,15 @@ NAME = re.compile(r"(\\math(?:cal|bb)\{\w\}|\\(?:vec|hat) \w|\\[A-Za-z]+|[A-Za-z
 
 
 class Vocabulary:
-    """Turns the LaTeX of steps into that of a document: letters of the notation, with a tilde where the robot has the same.
+    """Turns the LaTeX of steps into that of a document, in the letters of the notation.
 
-    A letter that the notation gives to something else has a tilde too.
+    A letter has a tilde if the robot has it too, or if the notation uses it for something else.
 
     Args:
         notation: see `BOOKS`.
         own: LaTeX of the robot's symbols.
-        introduced: LaTeX that the derivation is written in, without its closed forms.
-        meant: names that stand in it for a symbol of the robot that is written alike: `m_{1}` where that is the mass of link 1.
+        introduced: all LaTeX of the derivation but its closed forms.
+        meant: names in it that mean the robot's symbol with the same name: `m_{1}` if that is the mass of link 1.
 
     Attributes:
         marked: letters that got a tilde.
@@ -80,12 +80,12 @@ class Vocabulary:
         return self.names.get(head, head)
 
     def __call__(self, latex: str) -> str:
-        """LaTeX with every letter replaced that goes by another name."""
+        """Return LaTeX with the letters of the document."""
         return SPACED.sub(r"\1{", "".join(self._renamed(latex)))
 
     def _renamed(self, latex: str) -> Iterator[str]:
         tokens = TOKEN.findall(latex)
-        depth, low = 0, []  # braces; at which depths a subscript began
+        depth, low = 0, []  # depth of braces; depths at which subscripts began
         word = -1  # depth at which the words of a \mathrm{...} end
         before, base = "", ""  # the last two tokens
         for i, token in enumerate(tokens):
@@ -107,13 +107,12 @@ class Vocabulary:
 
 
 def normal(name: str) -> str:
-    """A subscript of one letter in braces, as printers write it."""
+    """Return a name with braces around a subscript of one letter, as printers write it."""
     return re.sub(r"_(\w)$", r"_{\1}", name)
 
 
 def check_notation(notation: str, symbols: Iterable[str], coordinates: int) -> None:
-    """Whether there is such a notation, and a robot with these symbols can be written in it. Raises InputError: there is not, or
-    joint variables would be written as one of the symbols."""
+    """Refuse a notation that does not exist, or in which joint variables have the name of one of the robot's symbols."""
     word("notation", notation, BOOKS)
     variable = NOTATIONS[notation].variable
     numbers = {str(i + 1) for i in range(coordinates)}

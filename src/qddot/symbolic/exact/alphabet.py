@@ -1,4 +1,4 @@
-"""The letters in which a robot's equations are written, and the field that lets the algorithms write them."""
+"""The letters of a robot's equations, and the field over which the algorithms compute with them."""
 
 from __future__ import annotations
 
@@ -25,26 +25,26 @@ Pair = tuple[Scalar, Scalar]
 
 
 class Alphabet:
-    """A robot's letters.
+    """The letters of a robot, and the field of its closed forms.
 
     Args:
         mechanism: its joints (poses and inertias are not looked at).
         constants: every number and SymPy expression that will be read.
         symbols: names of further parameters.
-        signed: what has a letter for its sign, as dry friction needs it.
-        further: how many letters of the kinds `FURTHER` there are.
+        signed: the arguments of the signs and smoothed rates that friction needs.
+        further: number of letters of each kind in `FURTHER`.
 
     Attributes:
-        ring: the polynomials in them.
+        ring: the polynomials in the letters.
         q, qd, qdd: joint variables as polynomials: (nq,), (nv,), (nv,).
-        further: of each further kind, its letters.
-        sizes: of each array that the letters which move come from, its length.
+        further: kind in `FURTHER` -> its letters.
+        sizes: array that holds values of letters -> its length.
         parameters: names of the parameters -> polynomial.
-        angles: each `Angle` with (cos, sin).
-        signs: of each letter that is a sign, what it is the sign of; of a load only once that is known (`know_loads`).
-        loads: of each letter that is the sign of a load, whose: a column.
-        softened: of each letter that is the inverse fourth root of something, of what; only once that is known (`know_softened`).
-        opaque: letters of which nothing is known but their value: what they have to do with others, `==` does not see.
+        angles: `Angle` -> (cos, sin).
+        signs: letter that is a sign -> argument of the sign; loads only after `know_loads`.
+        loads: letter that is the sign of a load -> column of the load.
+        softened: letter that is an inverse fourth root -> argument of the root; only after `know_softened`.
+        opaque: names of letters whose relations to other letters are not known, so that `==` does not see them.
     """
 
     rounding = 0.0
@@ -97,11 +97,11 @@ class Alphabet:
         return key in self._at
 
     def index(self, kind: str, of: Any) -> int:
-        """Which generator it is."""
+        """Return the index of a letter."""
         return self._at[kind, of]
 
     def _bind(self, mechanism: Mechanism, angles: list[Angle], leaves: Leaves) -> None:
-        """Inner before outer, reciprocals first: what a relation brings in, those before it reduce."""
+        """Add the relations of the letters, inner before outer, reciprocals first: each needs only those before it."""
         ring, at = self.ring, self._at
         for kind, x in leaves.of("inverse"):
             inside = x.args[0] if x.args else None
@@ -148,7 +148,7 @@ class Alphabet:
     # reading constants ----------------------------------------------------------------------------------------------------
 
     def exact(self, x: Scalar) -> Scalar:
-        """A number of the description as a fraction, an expression as a polynomial; what is exact already, as it is."""
+        """Return a number of the description as a fraction, an expression as a polynomial, and exact numbers as they are."""
         kind = x.__class__
         if kind is Poly or kind is int or kind is Fraction:
             return x
@@ -167,7 +167,7 @@ class Alphabet:
         return self.cos_sin_of(x, self._leaf)[kind == "sin"]
 
     def cos_sin_of(self, angle: Any, leaf: Leaf) -> Pair:
-        """Cosine and sine of a SymPy expression whose leaves are read so."""
+        """Return cosine and sine of a SymPy expression whose leaves are read by `leaf`."""
         parts, number = angle_parts(angle)
         total: Scalar = rational(number) if parts else number
         for monomial, times in parts.items():
@@ -175,7 +175,7 @@ class Alphabet:
         return self.cos_sin(total)
 
     def is_number(self, x: Scalar) -> bool:
-        """Nothing but roots of numbers in it."""
+        """Tell whether a scalar is a number: it has no letters but roots of numbers."""
         return not isinstance(x, Poly) or all(self.ring.generators[i].kind == "root" for i in x.letters())
 
     # the field ------------------------------------------------------------------------------------------------------------
@@ -183,7 +183,7 @@ class Alphabet:
     constant = exact
 
     def cos_sin(self, angle: Scalar) -> Pair:
-        """Cosine and sine of a sum of joint variables and constant angles, each times a multiple the robot has, and a number."""
+        """Return cosine and sine of a number plus joint variables and constant angles, in multiples that the robot has."""
         if not isinstance(angle, Poly) or angle.is_constant:
             try:
                 number = float(angle.value if isinstance(angle, Poly) else angle)
@@ -201,7 +201,7 @@ class Alphabet:
         return total
 
     def _argument(self, angle: Angle) -> tuple[frozenset[tuple[int, int]], Fraction]:
-        """The angle as a monomial (its powers) times a fraction."""
+        """Return the angle as a monomial (its powers) and the fraction that multiplies it."""
         whole = self.exact(angle.multiple)
         if angle.coordinate is not None:
             whole = self.q[angle.coordinate] * whole
@@ -209,7 +209,7 @@ class Alphabet:
         return (frozenset(terms[0][0].items()), terms[0][1]) if len(terms) == 1 else (frozenset(), Fraction(1))
 
     def _multiple(self, powers: dict[int, int], times: Fraction) -> Pair:
-        """(cos, sin) of a multiple of a known angle by de Moivre."""
+        """Return (cos, sin) of a monomial times a fraction, from a known angle of which it is a multiple, by de Moivre."""
         key = frozenset(powers.items())
         ratios = [(times / unit, angle) for angle, (argument, unit) in self._arguments.items() if argument == key]
         whole = [(abs(ratio), ratio, angle) for ratio, angle in ratios if ratio.denominator == 1 and abs(ratio) <= MAX_MULTIPLE]
@@ -223,8 +223,8 @@ class Alphabet:
         return total[0], total[1] if ratio > 0 else -total[1]
 
     def sign(self, x: Scalar) -> Scalar:
-        """Sign of a number, or of a multiple of what has a letter for its sign: plus or minus this letter. Raises
-        NotPolynomialError: of anything else."""
+        """Return the sign of a number, or plus or minus the letter for the sign of a multiple of its argument. Raises
+        NotPolynomialError: there is no such letter."""
         if not isinstance(x, Poly) or x.is_constant:
             number = x.value if isinstance(x, Poly) else x
             return int(number > 0) - int(number < 0)
@@ -237,7 +237,7 @@ class Alphabet:
         raise NotPolynomialError(f"the sign of {x} is no letter of these equations")
 
     def _bare(self, x: Poly) -> tuple[int, Poly]:
-        """(side, y): the sign of x is side times that of y, which lacks what every term of x has and whose sign is known."""
+        """Return (side, y): x without common factors whose signs are known; its sign is `side` times that of y."""
         side, p = 1, x.p
         for i, e in enumerate(x.p.term_content().degrees()):
             generator = self.ring.generators[i]
@@ -247,7 +247,7 @@ class Alphabet:
         return side, Poly(self.ring, p, x.marks)
 
     def _turning(self, of: Any) -> Poly:
-        """The rate of a column, or of a shaft."""
+        """Return the rate of a column or of a shaft, without common factors of known sign."""
         turns = [(of, 1)] if isinstance(of, int) else of
         return self._bare(sum((self.qd[c] * self.exact(ratio) for c, ratio in turns), self.ring.constant(0)))[1]
 
@@ -261,30 +261,30 @@ class Alphabet:
         self.softened = dict(zip((i for i, g in enumerate(self.ring.generators) if g.kind == "soft"), roots))
 
     def inverse_fourth_root(self, x: Scalar) -> Poly:
-        """Inverse fourth root of what has a letter for it. Raises NotPolynomialError: of anything else."""
+        """Return the letter that is the inverse fourth root of x. Raises NotPolynomialError: there is none."""
         for i, known in self.softened.items():
             if known == x:
                 return self.ring.letters[i]
         raise NotPolynomialError(f"({x})^(-1/4) is no letter of these equations")
 
     def _softened_slopes(self, p: Poly, slope: Callable[[Poly], Poly]) -> Poly:
-        """Derivative of p through its smoothed rates; `slope` differentiates what these are made of."""
+        """Return the derivative of p through its smoothed rates; `slope` differentiates their arguments."""
         total = self.ring.constant(0)
         for i in p.letters() & self.softened.keys():
             total = total - p.partial(i) * slope(self.softened[i]) * self.ring.letters[i] ** 5 / 4
         return total
 
     def rate_derivative(self, p: Poly, i: int) -> Poly:
-        """Derivative with respect to a rate or an acceleration, letter i, and all that is made of it."""
+        """Return the derivative with respect to a rate or an acceleration, letter i, through smoothed rates too."""
         return p.partial(i) + self._softened_slopes(p, lambda x: x.partial(i))
 
     def by_magnitude(self, p: Poly, i: int) -> tuple[Poly, Poly]:
-        """(times, rest): p is `times |load| + rest`, where letter i is the sign of the load and `|load| = load * sign`."""
+        """Return (times, rest) with `p = times |load| + rest`, where letter i is the sign of the load: `|load| = load * sign`."""
         times, rest = divmod(p.p, self.ring.raw[i] * self.ring.adopted(self.signs[i]).p)
         return Poly(self.ring, times, p.marks), Poly(self.ring, rest, p.marks)
 
     def length(self, p: Poly) -> int:
-        """Number of terms as it is written: the magnitude of a load is one letter."""
+        """Return the number of terms in print, where the magnitude of a load is one letter."""
         for i in p.letters() & self.loads.keys():
             times, rest = self.by_magnitude(p, i)
             if times:
@@ -303,7 +303,7 @@ class Alphabet:
     # calculus -------------------------------------------------------------------------------------------------------------
 
     def _gradients(self, mechanism: Mechanism) -> list[list[tuple[int, Poly]]]:
-        """For each column of qd: which letters it changes, and at what rate."""
+        """Return for each column of qd the letters that change with it, and their derivatives."""
         found: list[list[tuple[int, Poly]]] = [[] for _ in range(mechanism.nv)]
         for part, places, columns in mechanism.parts():
             q, v = places.start, columns.start
@@ -325,7 +325,7 @@ class Alphabet:
         return found
 
     def derivative(self, p: Poly, column: int) -> Poly:
-        """Derivative with respect to the joint variable of a column (along the tangent, for a quaternion)."""
+        """Return the derivative with respect to the joint variable of a column (along the tangent, for a quaternion)."""
         present = p.letters()
         total = self.ring.constant(0)
         for i, rate in self.gradients[column]:
@@ -334,8 +334,8 @@ class Alphabet:
         return total
 
     def time_derivative(self, p: Poly) -> Poly:
-        """Along the motion: `sum dp/dq_i qd_i + dp/dqd_i qdd_i`. Raises NotPolynomialError: it depends on something whose rate has
-        no letter, such as an acceleration."""
+        """Return the derivative along the motion, `sum dp/dq_i qd_i + dp/dqd_i qdd_i`. Raises NotPolynomialError: p has a letter
+        whose rate has none, such as an acceleration."""
         for i in p.letters():
             if self.ring.generators[i].kind in RATELESS:
                 raise NotPolynomialError(f"there is no letter for the rate of {self.ring.generators[i].name}")
@@ -345,14 +345,14 @@ class Alphabet:
         return total
 
     def dependents(self, i: int) -> list[int]:
-        """The letters made of a parameter: sines of it, its reciprocal, roots and other atoms with it inside."""
+        """Return the letters made of a parameter: sines of it, its reciprocal, roots and other atoms with it inside."""
         symbol = self.ring.generators[i].of
         inside = lambda x: getattr(x.multiple if isinstance(x, Angle) else x, "free_symbols", ())  # noqa: E731
         return [k for k, g in enumerate(self.ring.generators) if k != i and symbol in inside(g.of)]
 
     def parameter_derivative(self, p: Poly, i: int) -> Poly:
-        """Derivative with respect to a parameter, all that is made of it included. Raises NotPolynomialError: an atom with it
-        inside has a derivative that is no polynomial."""
+        """Return the derivative with respect to a parameter, through letters made of it. Raises NotPolynomialError: an atom with
+        it inside has a derivative that is no polynomial."""
         total = p.partial(i) + self._softened_slopes(p, lambda x: self.parameter_derivative(x, i))
         for k in self.dependents(i):
             generator = self.ring.generators[k]
@@ -376,5 +376,5 @@ class Alphabet:
 
 
 def added(a: Pair, b: Pair) -> Pair:
-    """(cos, sin) of the sum of two angles."""
+    """Return (cos, sin) of the sum of two angles."""
     return a[0] * b[0] - a[1] * b[1], a[1] * b[0] + a[0] * b[1]

@@ -1,7 +1,7 @@
-"""A robot over exact scalars: what the algorithms take in place of the model of floats.
+"""A robot over exact scalars, which the algorithms take in place of the model of floats.
 
 Everything is made exact before fixed joints are lumped and inertias moved, so nothing is ever rounded. On request the numbers of
-the robot become symbols, which keep their values (`ExactModel.values`).
+the robot become symbols, whose values are kept (`ExactModel.values`).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from qddot.model.spatial import Mat, PseudoInertia, RigidInertia, Transform, Vec
 from qddot.model.transmission import Transmission, electric_motors
 from qddot.symbolic.exact.alphabet import Alphabet
 from qddot.symbolic.exact.exact_drive import exact_side
-from qddot.symbolic.exact.letters import Load, Signed, Soft, Turns, common, known_sign
+from qddot.symbolic.exact.letters import Load, Signed, Soft, Turns, common_divisor, known_sign
 from qddot.symbolic.exact.numbers import STEP, is_numeric, rational, rotation
 from qddot.symbolic.exact.reading import with_surds
 
@@ -40,15 +40,15 @@ MEANINGS = {
     "all": f"{TEN}, about its joint, in a frame with z along the joint's axis; a, b, d: where such a frame is in the one before, "
     "along x, y and z",
 }
-"""Of the letters that take the place of numbers."""
-CURRENT = ("i", "id")  # of a motor, and its rate
+"""The meaning of the letters that stand for numbers."""
+CURRENT = ("i", "id")  # letters of a motor's current and its rate
 TURNED = ("revolute", "continuous", "prismatic", "helical", "planar")
 IDENTITY = Mat()
 MOMENTS = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
 
 
 class Mass(NamedTuple):
-    """An inertia as lowering wants it."""
+    """An inertia with the attributes that `lower` needs."""
 
     rigid: RigidInertia
 
@@ -58,7 +58,7 @@ class Mass(NamedTuple):
 
 
 class Side(NamedTuple):
-    """A drive as lowering wants it."""
+    """A drive with the attributes that `lower` needs."""
 
     at_joint: JointSide = JointSide()
     gear_ratio: Scalar = 1
@@ -70,7 +70,7 @@ class Side(NamedTuple):
 
 
 class Coupled(NamedTuple):
-    """A transmission as lowering wants it."""
+    """A transmission with the attributes that `lower` needs."""
 
     joints: Sequence[str]
     matrix: Sequence[Sequence[Scalar]]
@@ -86,13 +86,13 @@ class ExactModel:
         symbols: `"given"`: its numbers stay numbers, its symbols stay symbols. `"inertial"`: the ten inertial numbers of each
             moving link, about its link frame, and the constants of its drive become symbols where they are not zero. `"all"`: so do
             the offsets between joints (`a, b, d` along x, y, z) and gravity; the ten numbers are then about the joint's frame.
-        further: how many letters of further kinds there are: see `Alphabet`.
+        further: number of letters of each further kind: see `Alphabet`.
         constants: expressions besides the robot's own, whose symbols need letters.
 
     Attributes:
         alphabet: letters and field.
-        values: the value of each symbol that took the place of a number.
-        notes: what was read as something else, such as an angle 1.5708 as pi/2, and what was left out.
+        values: the value of each symbol that stands for a number.
+        notes: sentences about numbers read as others, such as an angle 1.5708 as pi/2, and about what was left out.
     """
 
     symbols: frozenset = frozenset()
@@ -105,12 +105,13 @@ class ExactModel:
         self.kinematics_only = source.kinematics_only
         self.symbolic = symbols
         self.notes: list[str] = []
-        self.open_tree = ""  # that one of them which is not true of what is under the constraints
+        self.open_tree = ""  # the note that is only true of the open tree, not of the robot under its constraints
         self.values: dict[str, Scalar] = {}
         self._own = {symbol.name for symbol in source.symbols}
         sides = {joint.name: exact_side(joint.drive, source.leaders.get(joint.name)) for joint in source.joints if joint.drive}
         motors = {name: exact_side(drive, None) for x in source.transmissions for name, drive in zip(x.motors, x.drives) if drive}
-        skeleton = lower(Skeleton.of(source))  # type: ignore[arg-type]
+        bare = [replace(joint, origin=Transform(), tip=Transform(), axis=Z) for joint in source.joints]
+        skeleton = lower(Skeleton(bare, source.root, source.leaders, source.transmissions))  # type: ignore[arg-type]
         currents = [f"{letter}{k + 1}" for k in range(len(electric_motors(source))) for letter in CURRENT]
         names = dict.fromkeys([*symbol_names(source, symbols), *currents])
         numbers = [*numbers_of(source, {**sides, **motors}), *constants]
@@ -164,7 +165,7 @@ class ExactModel:
         return Mass(RigidInertia(m, c * m, map_scalars(exact, inertia.tensor) + steiner(m, c)))
 
     def _joint(self, joint: Joint, side: JointSide | None) -> Joint:
-        """Joint with its axis turned onto z once and for all, and the drive as its coordinate, or that of its leader, feels it."""
+        """Return the joint with its axis turned onto z, and its drive seen from its coordinate, or from that of its leader."""
         exact, where = self.alphabet.exact, f"joint {joint.name!r}"
         origin, tip = self._pose(joint.origin, where), self._pose(joint.tip, where)
         if joint.kind in TURNED and joint.axis != Z:
@@ -211,7 +212,7 @@ class ExactModel:
     # symbols for numbers --------------------------------------------------------------------------------------------------
 
     def _symbol(self, name: str, value: Scalar) -> Scalar:
-        """The symbol of that name instead of a number that is not 0."""
+        """Return the symbol of that name for a number that is not 0; other scalars as they are."""
         if value == 0 or not self.alphabet.is_number(value):
             return value
         if name in self._own:
@@ -239,24 +240,18 @@ class ExactModel:
 
 
 class Skeleton(NamedTuple):
-    """A model without poses and inertias: what `lower` needs to hand out coordinates and to place drives."""
+    """A model without poses and inertias: enough for `lower` to assign coordinates and to place drives."""
 
     joints: Sequence[Joint]
     root: str
     leaders: Mapping[str, tuple[str, Any, Any]]
+    transmissions: Sequence[Transmission]
     links: tuple = ()
     frames: tuple = ()
-    transmissions: tuple = ()
-
-    @staticmethod
-    def of(model: Model) -> Skeleton:
-        bare = {"origin": Transform(), "tip": Transform(), "axis": Z}
-        joints = [replace(joint, **bare) for joint in model.joints]  # type: ignore[arg-type]
-        return Skeleton(joints, model.root, model.leaders, transmissions=model.transmissions)
 
 
 def signed(mechanism: Mechanism) -> list[Signed]:
-    """Rates and turning shafts that have a letter for their sign: every rate, and those that friction needs besides."""
+    """Return the arguments of signs and smoothed rates: the rate of every column, and those that friction needs besides."""
     found: list[Signed] = list(range(mechanism.nv))
     for body in mechanism.bodies:
         friction = body.drive.friction
@@ -276,16 +271,17 @@ def signed(mechanism: Mechanism) -> list[Signed]:
 
 
 def direction(turns: Sequence[tuple[int, Scalar]]) -> int | Turns:
-    """Which way a shaft turns is no matter of scale: in whole numbers, the first of them positive; of a single rate, its column."""
+    """Return a shaft's rate up to a factor, since only its sign matters: in whole numbers, the first positive; a single rate as its
+    column."""
     if any(is_symbolic(ratio) for _, ratio in turns):
         return turns[0][0] if len(turns) == 1 and turns[0][1].is_Symbol and known_sign(turns[0][1]) else tuple(turns)
     ratios = [rational(ratio) for _, ratio in turns]
-    unit = common(ratios) * (1 if ratios[0] > 0 else -1)
+    unit = common_divisor(ratios) * (1 if ratios[0] > 0 else -1)
     return turns[0][0] if len(turns) == 1 else tuple((c, ratio / unit) for (c, _), ratio in zip(turns, ratios))
 
 
 def symbol_names(model: Model, symbols: str) -> Iterator[str]:
-    """The names of the symbols that numbers may become: not of zeros, and not of symbols the robot has already."""
+    """Yield the names of the symbols that may stand for numbers: not for zeros, and no symbols that the robot has already."""
     if symbols == "given":
         return
     own = {symbol.name for symbol in model.symbols}
@@ -298,7 +294,7 @@ def symbol_names(model: Model, symbols: str) -> Iterator[str]:
 
 
 def named_numbers(body: Body, symbols: str) -> dict[str, Scalar]:
-    """A body's numbers by the letter of their symbol."""
+    """Return a body's numbers by the letter of their symbol."""
     offsets = zip(OFFSETS, body.placement.p if symbols == "all" else ())
     m, h, I = (Transform() if symbols == "all" else body.link).inverse.out_inertia(body.inertia)
     side = body.drive
@@ -309,14 +305,14 @@ def named_numbers(body: Body, symbols: str) -> dict[str, Scalar]:
 
 
 def symbols_of(law: Law, values: Pair) -> tuple[str, ...]:
-    """The letter of a law's constant; one for each direction, where it has two."""
+    """Return the letter of a law's constant; one for each direction, where it has two."""
     if values[0] == values[1]:
         return (law.symbol,)
     return ("Fp", "Fn") if law.symbol == "Fs" else (f"{law.symbol}p", f"{law.symbol}n")
 
 
 def renamed(law: Law, friction: ShaftFriction, new: Mapping[str, Scalar]) -> Scalar | Pair | None:
-    """A law's constant in symbols; None where it stays a number."""
+    """Return a law's constant in symbols; None if it stays a number."""
     given = getattr(friction, law.name)
     if not law.symbol:
         return None
@@ -325,9 +321,7 @@ def renamed(law: Law, friction: ShaftFriction, new: Mapping[str, Scalar]) -> Sca
 
 
 def numbers_of(model: Model, sides: Mapping[str, JointSide]) -> list[Scalar]:
-    """Every number of a description that may be an expression, as it will be read."""
-    found: list[Scalar] = []
-    note = lambda x: (found.append(x), x)[1]  # noqa: E731
+    """Return every number of a description that may be an expression, as it will be read."""
     things: list[Any] = [model.gravity, *(frame.pose for frame in model.frames)]
     for link in model.links:
         if link.inertia:
@@ -338,21 +332,30 @@ def numbers_of(model: Model, sides: Mapping[str, JointSide]) -> list[Scalar]:
             things.append(z_onto(joint.axis))
     for _, multiplier, offset in model.leaders.values():
         things += [multiplier, offset]
-    for thing in things:
-        map_scalars(note, thing)
-    for side in sides.values():
-        side.map(note)
+    things += sides.values()
     for drive in (*(joint.drive for joint in model.joints), *(drive for x in model.transmissions for drive in x.drives)):
         if drive:
-            map_scalars(note, drive.rotor_turn)
-            found += [drive.gear_ratio, drive.rotor_inertia, drive.series_stiffness or 0.0, drive.series_damping]
-            found += [drive.resistance, drive.inductance, drive.torque_constant]
-    found += [ratio for x in model.transmissions for row in x.matrix for ratio in row]
+            things += [drive.rotor_turn, drive.gear_ratio, drive.rotor_inertia, drive.series_stiffness or 0.0]
+            things += [drive.series_damping, drive.resistance, drive.inductance, drive.torque_constant]
+    things += [ratio for x in model.transmissions for row in x.matrix for ratio in row]
+    return scalars_in(*things)
+
+
+def scalars_in(*things: Any) -> list[Scalar]:
+    """Return every scalar in scalars, nested tuples and values of drives."""
+    found: list[Scalar] = []
+
+    def note(x: Scalar) -> Scalar:
+        found.append(x)
+        return x
+
+    for thing in things:
+        thing.map(note) if hasattr(thing, "map") else map_scalars(note, thing)
     return found
 
 
 def shown(k: int) -> str:
-    """k times 15 degrees as a multiple of pi."""
+    """Return k times 15 degrees as a multiple of pi."""
     multiple = Fraction(k, 12)
     top = {1: "pi", -1: "-pi", 0: "0"}.get(multiple.numerator, f"{multiple.numerator} pi")
     return top if multiple.denominator == 1 else f"{top}/{multiple.denominator}"

@@ -1,4 +1,4 @@
-"""Expressions in the letters of some equations: reading them, and putting them in the place of letters."""
+"""Expressions in the letters of some equations: how they are read, and substituted for letters."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def read_expression(equations: RobotInLetters, expression: Any) -> Poly:
         return alphabet[known]
 
     def by_name(x: Any) -> Any:
-        """Expression in the robot's own symbols, which may have other assumptions than these of the same names."""
+        """Return the expression in the robot's own symbols, which may have other assumptions than those of the same names in it."""
         own = {g.name: g.of for g in alphabet.ring.generators if g.kind == "parameter" and isinstance(g.of, sympy.Symbol)}
         return x.xreplace({s: own.get(str(s), s) for s in x.free_symbols}) if isinstance(x, sympy.Basic) else x
 
@@ -51,7 +51,7 @@ def read_expression(equations: RobotInLetters, expression: Any) -> Poly:
 
 
 def parsed(text: str) -> Any:
-    """A text as a SymPy expression; `sqrt(2)` and `1/3` are not rounded."""
+    """Return a text as a SymPy expression, in which `sqrt(2)` and `1/3` are not rounded."""
     from qddot.formats.expression import EVERY_FUNCTION, Scope
 
     scope = Scope(functions=EVERY_FUNCTION)
@@ -105,8 +105,8 @@ def substitution(equations: RobotInLetters, values: Mapping[Any, Any]) -> Callab
         return new
 
     def made_of(new: Any, i: int) -> Any:
-        """Letter i, which is a sign or a smoothed rate, after what it is made of has become something new; the letter itself, now
-        lost, if that has none: it may be multiplied by 0."""
+        """Return the letter for a sign or smoothed rate, letter i, whose argument is now `new`. If there is none, return letter i
+        and note that it is lost: it may yet be multiplied by 0."""
         try:
             return alphabet.sign(new) if i in alphabet.signs else alphabet.inverse_fourth_root(new)
         except NotPolynomialError:
@@ -117,7 +117,7 @@ def substitution(equations: RobotInLetters, values: Mapping[Any, Any]) -> Callab
 
 
 def as_entry(equations: RobotInLetters, name: Any, value: Any) -> Poly:
-    """Polynomial that replaces a letter, from a number, an expression or its text, or a form of one entry."""
+    """Return the polynomial that replaces a letter, from a number, an expression or its text, or a form of one entry."""
     new = equations.read(value) if isinstance(value, str) else equations.lift(value)
     if not isinstance(new, Poly):
         raise InputError(f"{name} cannot become {value!r}: a number, an expression or a form of one entry is needed")
@@ -125,7 +125,7 @@ def as_entry(equations: RobotInLetters, name: Any, value: Any) -> Poly:
 
 
 def rewritten(equations: RobotInLetters, generator: Generator, changed: Mapping[Any, Any]) -> Any:
-    """A letter made of parameters (a sine, a reciprocal, an atom) after some of these have changed."""
+    """Return a letter made of parameters (a sine, a reciprocal, an atom) with some of these replaced."""
     missing = [str(symbol) for symbol, value in changed.items() if value is None]
     if missing:
         raise InputError(
@@ -145,7 +145,7 @@ def rewritten(equations: RobotInLetters, generator: Generator, changed: Mapping[
 
 
 def as_sympy(p: Poly, ring: Ring) -> Any:
-    """A polynomial in parameters as a SymPy expression; None if it has other letters."""
+    """Return a polynomial in parameters as a SymPy expression; None if it has other letters."""
     total = sympy.Integer(0)
     for powers, coefficient in p.terms():
         term: Any = sympy.Rational(coefficient.numerator, coefficient.denominator)

@@ -1,4 +1,4 @@
-"""Which letters a robot's equations need: its joint variables, and the leaves of the expressions in its description."""
+"""The letters that a robot's equations need: its joint variables, and the leaves of the expressions in its description."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ ARRAYS = {
     "multiplier": "lam",
     "momentum": "p",
 }
-"""Of each kind of letter that moves, the array its values come from."""
+"""The array that holds the values of each kind of letter that changes with the motion."""
 
 FURTHER = {"force": "tau", "multiplier": "lambda", "momentum": "p"}
-"""Kinds that equations have only where they need them, and how their letters begin: `tau1`, `lambda1`, `p1`."""
+"""Kinds of letters that only some equations have, and the beginnings of their names: `tau1`, `lambda1`, `p1`."""
 
-WHOLE = 8  # beyond this multiple of a common part, angles of one joint get sines and cosines of their own
+WHOLE = 8  # the largest multiple of a common angle; beyond it, each angle has a sine and a cosine of its own
 
 
 class Angle(NamedTuple):
-    """Argument of sines and cosines: `multiple * q_coordinate`, or a constant angle (then `coordinate` is None)."""
+    """The argument of a sine and cosine: `multiple * q_coordinate`, or a constant angle (then `coordinate` is None)."""
 
     name: str
     coordinate: int | None = None
@@ -43,28 +43,28 @@ class Angle(NamedTuple):
 
 
 Turns = tuple[tuple[int, Scalar], ...]
-"""Columns of qd, and what each turns a shaft by."""
+"""The rate of a shaft: columns of qd and their factors."""
 
 
 class Load(NamedTuple):
-    """Forces on a column of qd, friction apart."""
+    """The force on a column of qd, without friction."""
 
     column: int
 
 
 class Soft(NamedTuple):
-    """The rate v of a column or of a shaft, where friction is smoothed over a speed w: `(w^4 + v^4)^(-1/4)`."""
+    """A smoothed rate, `(w^4 + v^4)^(-1/4)`, of a column or shaft with rate v whose friction is smoothed over a speed w."""
 
     of: int | Turns
-    number: int = 1  # from 1, of those with the same rate, whose w may differ
+    number: int = 1  # counts those of the same rate, whose w may differ
 
 
 Signed = int | Turns | Load | Soft
-"""What friction has a letter for: the sign of the rate of a column, that of a shaft, that of a load; a smoothed rate."""
+"""The arguments of the letters of friction: the sign of a column's rate, of a shaft's rate or of a load; a smoothed rate."""
 
 
 class Leaves:
-    """Every leaf of some expressions, inner before outer: symbols, roots of primes, reciprocals, atoms; and the constant angles."""
+    """The leaves of some expressions, inner before outer: symbols, roots of primes, reciprocals, atoms; and constant angles."""
 
     def __init__(self) -> None:
         self.found: dict[tuple[str, Any], None] = dict.fromkeys((("root", 2), ("root", 3), ("atom", sympy.pi)))
@@ -76,15 +76,16 @@ class Leaves:
             read(x if x.is_Symbol else exactly(x), self._leaf)
 
     def add_angle(self, x: Scalar) -> None:
-        """Add the letters of an angle whose sine and cosine will be asked for."""
+        """Add the letters of an angle whose sine and cosine are needed."""
         if is_symbolic(x):
             self._leaf("cos", exactly(x))
 
     def of(self, kind: str) -> Iterator[tuple[str, Any]]:
+        """Yield the leaves of one kind."""
         return (leaf for leaf in self.found if leaf[0] == kind)
 
     def angles(self) -> list[Angle]:
-        """The constant angles, one for each part that is no multiple of another."""
+        """Return the constant angles, one for all whole multiples of it."""
         return [
             Angle(str(unit * monomial), None, unit * monomial)
             for monomial, multiples in self.multiples.items()
@@ -108,24 +109,24 @@ class Leaves:
 
 
 def units(multiples: Iterable[Fraction]) -> list[Any]:
-    """The largest angle of which each is a whole multiple; each by itself, where that would be a small fraction of them."""
+    """Return the greatest common divisor of the multiples; each of them, where it would be a small fraction of the largest."""
     distinct = sorted({abs(m) for m in multiples if m})
     if not distinct:
         return []
-    whole = common(distinct)
-    chosen = [whole] if distinct[-1] <= WHOLE * whole else distinct
+    unit = common_divisor(distinct)
+    chosen = [unit] if distinct[-1] <= WHOLE * unit else distinct
     return [sympy.Rational(m.numerator, m.denominator) for m in chosen]
 
 
-def common(multiples: Iterable[Fraction]) -> Fraction:
-    """The largest number of which each is a whole multiple."""
+def common_divisor(multiples: Iterable[Fraction]) -> Fraction:
+    """Return the largest number of which each is a whole multiple."""
     tops, bottoms = zip(*(m.as_integer_ratio() for m in multiples))
     return Fraction(math.gcd(*tops), math.lcm(*bottoms))
 
 
 def joint_angles(mechanism: Mechanism) -> list[Angle]:
-    """Angles of each coordinate that turns something: the angle itself, or the parts of which every joint driven by it makes
-    multiples."""
+    """Return the angles of each coordinate that turns something: the angle itself, or parts of it such that every joint that the
+    coordinate drives turns by whole multiples of them."""
     rates: dict[tuple[int, Any], list[Fraction]] = {}
     for body in mechanism.bodies:
         if isinstance(body.joint, (Revolute, Helical)):
@@ -138,12 +139,12 @@ def joint_angles(mechanism: Mechanism) -> list[Angle]:
     for (i, monomial), multiples in sorted(rates.items(), key=lambda item: item[0][0]):
         for unit in units([*multiples, Fraction(1)] if monomial == 1 else multiples):
             factor = Fraction(int(unit.p), int(unit.q)) if monomial == 1 else unit * monomial
-            found.append(Angle(named(factor, f"q{i + 1}"), i, factor))
+            found.append(Angle(multiple_name(factor, f"q{i + 1}"), i, factor))
     return found
 
 
-def named(factor: Any, letter: str) -> str:
-    """`q1`, `q1/2`, `7*q1/10`, `k*q1`."""
+def multiple_name(factor: Any, letter: str) -> str:
+    """Return the name of a multiple of a letter: `q1`, `q1/2`, `7*q1/10`, `k*q1`."""
     if not isinstance(factor, Fraction):
         return f"{factor}*{letter}"
     top = letter if factor.numerator == 1 else f"{factor.numerator}*{letter}"
@@ -158,8 +159,8 @@ def letters_of(
     signed: Iterable[Signed],
     further: Mapping[str, int],
 ) -> list[Generator]:
-    """Numbered from 1, as on paper; those that a relation rewrites stand before those it rewrites them by. Raises InputError: two
-    letters would have the same name."""
+    """Return all letters, numbered from 1; a letter that a relation rewrites stands before those it is rewritten by. Raises
+    InputError: two letters would have the same name."""
     taken = {x.name for _, x in leaves.of("parameter")} | set(symbols)
     outer = [Generator(str(x), kind, x) for kind, x in reversed(list(leaves.of("atom"))) if squared(x) is not None]
     bound = [Generator(f"sqrt({p})", kind, p) for kind, p in leaves.of("root")]
@@ -201,22 +202,22 @@ def sign_name(of: int | Turns | Load) -> str:
 
 
 def shown_turns(turns: Turns) -> str:
-    """`qd2 - qd3`."""
+    """Return the rate of a shaft as text: `qd2 - qd3`."""
     return str(sympy.Add(*(sympy.sympify(ratio) * sympy.Symbol(f"qd{c + 1}") for c, ratio in turns)))
 
 
 def known_sign(x: Any) -> int:
-    """1 or -1 of an expression that can have no other sign, as a symbol that was declared positive; otherwise 0."""
+    """Return 1 or -1 if an expression can have no other sign, such as a symbol declared positive; otherwise 0."""
     return int(bool(getattr(x, "is_positive", False))) - int(bool(getattr(x, "is_negative", False)))
 
 
 def natural(name: str) -> tuple[str, int, str]:
-    """Key that sorts `m2` before `m10`."""
+    """Return a sorting key that puts `m2` before `m10`."""
     return name.rstrip("0123456789"), len(name), name
 
 
 def names_of(angle: Angle, taken: set[str]) -> tuple[str, str]:
-    """Names of sine and cosine: `s1, c1` where these are no symbols of the robot."""
+    """Return the names of sine and cosine: `s1, c1` unless these are symbols of the robot."""
     if angle.coordinate is not None and angle.multiple == 1:
         short = angle.name.removeprefix("q")
         if taken.isdisjoint((f"s{short}", f"c{short}")):
@@ -225,6 +226,7 @@ def names_of(angle: Angle, taken: set[str]) -> tuple[str, str]:
 
 
 def check_names(letters: Iterable[Generator]) -> None:
+    """Refuse two letters of the same name."""
     seen: dict[str, Generator] = {}
     for letter in letters:
         other = seen.setdefault(letter.name, letter)

@@ -1,4 +1,4 @@
-"""Determinants of small matrices of polynomials, and what is made of them. Nothing is divided by."""
+"""Determinants of small matrices of polynomials, and inverses and ranks from them, without any division."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ Minor = Callable[[Sequence[int], Sequence[int]], Any]
 
 
 def determinant(X: np.ndarray) -> Any:
-    """Determinant of a square matrix; 1 where there are no rows."""
+    """Return the determinant of a square matrix; 1 where there are no rows."""
     return minors(X)(range(len(X)), range(len(X)))
 
 
 def minors(X: np.ndarray) -> Minor:
-    """The determinant of any choice of rows and columns, expanded by its first row; smaller ones are remembered."""
+    """Return a function of rows and columns that computes their determinant by expansion along the first row, with a memory."""
     known: dict[tuple[tuple[int, ...], tuple[int, ...]], Any] = {}
 
     def minor(rows: Sequence[int], columns: Sequence[int]) -> Any:
@@ -37,7 +37,7 @@ def minors(X: np.ndarray) -> Minor:
 
 
 def independent_columns(X: np.ndarray) -> tuple[int, ...]:
-    """The first columns of which one minor, as large as any, is not the polynomial 0."""
+    """Return the first set of columns, as many as the rank, that has a minor of that size which is not the polynomial 0."""
     minor = minors(X)
     for k in range(min(X.shape), 0, -1):
         for columns in combinations(range(X.shape[1]), k):
@@ -47,7 +47,7 @@ def independent_columns(X: np.ndarray) -> tuple[int, ...]:
 
 
 def adjugate(X: np.ndarray) -> tuple[np.ndarray, Any]:
-    """(B, d): the inverse is B / d."""
+    """Return (B, d), adjugate and determinant: the inverse is B / d."""
     n, minor = len(X), minors(X)
     without = lambda i: [k for k in range(n) if k != i]  # noqa: E731
     B = np.empty((n, n), dtype=object)
@@ -58,10 +58,10 @@ def adjugate(X: np.ndarray) -> tuple[np.ndarray, Any]:
 
 
 def bordered_inverse(M: np.ndarray, A: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, Any]:
-    """(X, Y, Z, d): the inverse of `[M A^T; A 0]` is `[X Y; Y^T Z] / d`.
+    """Return (X, Y, Z, d): the inverse of `[M A^T; A 0]` is `[X Y; Y^T Z] / d`.
 
     So `X / d` is `M^-1 - M^-1 A^T (A M^-1 A^T)^-1 A M^-1`, `Y / d` is `M^-1 A^T (A M^-1 A^T)^-1` and `-Z / d` is
-    `(A M^-1 A^T)^-1`. With the sign of `d` chosen so that it is positive where M is positive definite.
+    `(A M^-1 A^T)^-1`. The sign of `d` is chosen so that it is positive where M is positive definite.
     """
     k, n = A.shape
     B, d = adjugate(np.block([[M, A.T], [A, np.zeros((k, k), dtype=int).astype(object)]]))

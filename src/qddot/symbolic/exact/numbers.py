@@ -1,4 +1,4 @@
-"""From the numbers of a description to exact ones: decimals to fractions, rotations to rotations that are exactly orthogonal."""
+"""Exact numbers from those of a description: fractions from decimals, exactly orthogonal rotations from rounded ones."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from qddot.model.spatial import Mat
 STEP = math.pi / 12
 NOISE = 1e-12  # rad: an angle this close to a multiple of 15 degrees is one, but for rounding
 CLOSE = 1e-9  # rad: what rounding does to the angles of a matrix near gimbal lock
-DECIMALS = range(4, 13)  # 1.5708 and 3.14159265 are multiples too, written with so many of them
-CHANCE = Fraction(1, 10000)
-HALF = Fraction(499, 1000)  # of the way to the next float: what is nearer rounds to this one
+DECIMALS = range(4, 13)  # 1.5708 and 3.14159265 are multiples too, written with a number of decimals in this range
+CHANCE = Fraction(1, 10000)  # how likely a fraction that simple may be near a float by accident
+HALF = Fraction(499, 1000)  # of the way to the next float: a number that is nearer rounds to this one
 
 
 def rational(x: float) -> Fraction:
-    """The decimal that was written. A float with more digits than people write was computed: then a short decimal a few roundings
-    away (0.1 + 0.2 is 3/10), or the simplest fraction that rounds to it (of 13 to 15 digits only one too simple to be there by
-    chance). Raises InputError: it is not finite."""
+    """Return the decimal that was written. A float with more digits than people write was computed: then it is a short decimal a
+    few roundings away (0.1 + 0.2 is 3/10), or the simplest fraction that rounds to it (with 13 to 15 digits, only if it is too
+    simple to be there by chance). Raises InputError: it is not finite."""
     if not math.isfinite(x):
         raise InputError(f"{x} is not a finite number")
     text = repr(float(x))
@@ -36,11 +36,12 @@ def rational(x: float) -> Fraction:
 
 
 def digits(text: str) -> int:
+    """Count the significant digits of a decimal."""
     return len(text.partition("e")[0].replace(".", "").strip("-0"))
 
 
 def simplest(low: Fraction, high: Fraction) -> Fraction:
-    """The fraction with the least denominator in an interval (by continued fractions)."""
+    """Return the fraction with the smallest denominator in an interval (by continued fractions)."""
     if low <= 0 <= high:
         return Fraction(0)
     if high < 0:
@@ -53,7 +54,7 @@ def simplest(low: Fraction, high: Fraction) -> Fraction:
 
 
 class Surd(NamedTuple):
-    """`(a + b sqrt(2) + c sqrt(3) + d sqrt(6)) / 4`."""
+    """The number `(a + b sqrt(2) + c sqrt(3) + d sqrt(6)) / 4`."""
 
     a: int = 0
     b: int = 0
@@ -62,19 +63,19 @@ class Surd(NamedTuple):
 
 
 COSINES = (Surd(4), Surd(b=1, d=1), Surd(c=2), Surd(b=2), Surd(2), Surd(b=-1, d=1), Surd(0))
-"""Of 0, 15, ..., 90 degrees."""
+"""The cosines of 0, 15, ..., 90 degrees."""
 
 Exact = Fraction | Surd
 
 
 LARGEST = 1e15
-"""rad."""
+"""The first angle (rad) that is refused."""
 
 
 def turn(angle: float, written: bool = True) -> tuple[Exact, Exact, float]:
-    """(cos, sin) of an angle: by roots at multiples of 15 degrees, otherwise a rational point of the circle within 1e-16; and how
-    far (rad) the angle was off the multiple it was taken for. An angle that is `written` in a file may be a multiple with a few
-    decimals."""
+    """Return (cos, sin, off) of an angle: roots at multiples of 15 degrees, otherwise a rational point of the circle within 1e-16;
+    `off` is how far (rad) the angle was from the multiple it was taken for. An angle that is `written` in a file may be a multiple
+    with a few decimals."""
     if not abs(angle) < LARGEST:
         raise InputError(f"an angle of {angle:g} rad: from {LARGEST:g} rad on, floating-point numbers tell no turns apart")
     k = round(angle / STEP)
@@ -88,8 +89,8 @@ def turn(angle: float, written: bool = True) -> tuple[Exact, Exact, float]:
 
 
 def is_written_short(off: float, k: int) -> bool:
-    """An angle so far off a multiple of 15 degrees is one with a few decimals, rounded or cut off; or such an angle after the half
-    turns and reflections by which a matrix gives back other angles than those it was made from."""
+    """Tell whether an angle that is `off` from k times 15 degrees is that multiple written with a few decimals, rounded or cut off;
+    or such an angle after half turns and reflections, since a matrix may give back other angles than it was made from."""
     if abs(off) > 10.0 ** -DECIMALS[0]:
         return False
     for way in (1, -1):
@@ -108,11 +109,8 @@ def cosine(k: int) -> Surd:
 
 
 def surd(x: float) -> Surd | None:
-    """The sine or cosine of a multiple of 15 degrees that a float is, but for rounding."""
-    for k in range(13):
-        if abs(math.cos(k * STEP) - x) <= 1e-15:
-            return cosine(k)
-    return None
+    """Return the sine or cosine of a multiple of 15 degrees that a float equals, up to rounding; None if there is none."""
+    return next((cosine(k) for k in range(13) if abs(math.cos(k * STEP) - x) <= 1e-15), None)
 
 
 class Turned(NamedTuple):
@@ -121,12 +119,12 @@ class Turned(NamedTuple):
     yaw: tuple[Exact, Exact]
     pitch: tuple[Exact, Exact]
     roll: tuple[Exact, Exact]
-    off: tuple[tuple[float, int], ...]  # each (angle, multiple of 15 degrees) taken for one another
-    error: float  # how far the given matrix was from a rotation, if more than rounding; else 0
+    off: tuple[tuple[float, int], ...]  # (angle, k) for each angle that was taken for k times 15 degrees
+    error: float  # distance of the given matrix from a rotation, if more than rounding; else 0
 
 
 def rotation(R: Mat) -> Turned:
-    """A numeric rotation matrix as three exact turns."""
+    """Return a numeric rotation matrix as three exact turns."""
     roll, pitch, yaw = to_rpy(R)
     turns, off = [], []
     for angle in (yaw, pitch, roll):
@@ -140,4 +138,5 @@ def rotation(R: Mat) -> Turned:
 
 
 def is_numeric(R: Mat) -> bool:
+    """Tell whether a matrix has no symbols."""
     return not any(is_symbolic(x) for row in R for x in row)

@@ -1,4 +1,4 @@
-"""Fractions of polynomials: what is left where something that varies was divided by, such as an inverse Jacobian.
+"""Fractions of polynomials: quotients whose divisor varies, such as the entries of an inverse Jacobian.
 
 A common factor may hide behind a relation: `s / (1 - c^2)` is `1 / s`. So fractions have no canonical form here; they are kept
 short, and compared by multiplying across, which is exact.
@@ -13,7 +13,7 @@ from typing import Any
 from qddot.errors import SingularityError
 from qddot.symbolic.exact.ring import NotPolynomialError, Poly, Ring
 
-LONG = 40  # terms of a denominator in which hidden factors are no longer looked for
+LONG = 40  # terms of a denominator from which on hidden factors are not looked for
 
 
 class Ratio:
@@ -70,7 +70,7 @@ class Ratio:
         return bool(self.num)
 
     def __len__(self) -> int:
-        """Terms, above and below."""
+        """Number of terms, above and below."""
         return len(self.num) + len(self.den)
 
     def __repr__(self) -> str:
@@ -78,7 +78,7 @@ class Ratio:
 
     def adopted(self, ring: Ring) -> Ratio:
         """Return the fraction in the letters of the same names of another ring."""
-        return self if ring is self.ring else Ratio(ring.adopted(self.num), ring.adopted(self.den))
+        return Ratio(ring.adopted(self.num), ring.adopted(self.den))
 
     @property
     def is_constant(self) -> bool:
@@ -93,32 +93,25 @@ class Ratio:
         raise NotPolynomialError(f"{self} is not a number")
 
     def letters(self) -> set[int]:
-        """Which generators occur."""
+        """Return the indices of the generators that occur."""
         return self.num.letters() | self.den.letters()
 
     def partial(self, i: int) -> Poly | Ratio:
-        """The formal derivative with respect to one generator, all others held."""
+        """Return the formal derivative with respect to one generator, all others held."""
         num, den = self.num, self.den
         return divide(num.partial(i) * den - num * den.partial(i), den * den)
 
     def evaluate(self, values: Callable[[int], Any], constant: Callable[[Fraction], Any] = float) -> Any:
-        """Its value where generator i is `values(i)`, in whatever arithmetic these have. Raises SingularityError: the denominator
-        is 0 there."""
+        """Return the value with `values(i)` for generator i, in the arithmetic of these values. Raises SingularityError: the
+        denominator is 0 there."""
         num, den = self.num.evaluate(values, constant), self.den.evaluate(values, constant)
         if den == 0:
             raise SingularityError(f"the denominator {self.den} is 0 here")
-        return quotient(num, den) if isinstance(num, Poly) or isinstance(den, Poly) else num / den
-
-
-def quotient(a: Any, b: Any) -> Any:
-    """`a / b` of numbers, polynomials and ratios."""
-    if isinstance(b, Poly) and not isinstance(a, Ratio):
-        return divide(b.ring.constant(a), b)
-    return a / b
+        return num / den
 
 
 def divide(num: Any, den: Any) -> Poly | Ratio:
-    """The polynomial `num / den` if it is one, otherwise a ratio, made short. Raises SingularityError: den is 0;
+    """Return the polynomial `num / den` if it is one, otherwise a shortened ratio. Raises SingularityError: den is 0;
     NotPolynomialError: den changes with the sign of a velocity."""
     if not den:
         raise SingularityError(f"{num} is divided by 0")
@@ -127,7 +120,7 @@ def divide(num: Any, den: Any) -> Poly | Ratio:
         raise NotPolynomialError(f"division by {den}: it may be 0 wherever the sign of a velocity changes")
     num, den = without_roots(*lowest(ring.constant(num), den))
     while not den.is_constant and len(den) <= LONG:
-        shorter = min(equals(num, den), key=size, default=(num, den))
+        shorter = min(equal_fractions(num, den), key=size, default=(num, den))
         if size(shorter) >= size((num, den)):
             break
         num, den = shorter
@@ -135,7 +128,7 @@ def divide(num: Any, den: Any) -> Poly | Ratio:
 
 
 def lowest(num: Poly, den: Poly) -> tuple[Poly, Poly]:
-    """Fraction without common factor; the last coefficient of den is 1, as in `1 - c^2`."""
+    """Cancel common factors of a fraction and make the last coefficient of den 1, as in `1 - c^2`."""
     g = num.p.gcd(den.p)
     g = g * (den.p.coefficient(len(den) - 1) / g.coefficient(len(g) - 1))
     num, den = (Poly(x.ring, divmod(x.p, g)[0], x.marks) for x in (num, den))
@@ -143,7 +136,7 @@ def lowest(num: Poly, den: Poly) -> tuple[Poly, Poly]:
 
 
 def without_roots(num: Poly, den: Poly) -> tuple[Poly, Poly]:
-    """Fraction with neither square roots of constants nor reciprocals of parameters below."""
+    """Remove square roots of constants and reciprocals of parameters from the denominator."""
     ring = den.ring
     for i, generator in enumerate(ring.generators):
         if not den.degree(i):
@@ -157,30 +150,31 @@ def without_roots(num: Poly, den: Poly) -> tuple[Poly, Poly]:
     return num, den
 
 
-def equals(num: Poly, den: Poly) -> Iterator[tuple[Poly, Poly]]:
-    """Equal fractions, one multiplied by a sine, or by what makes a sine vanish below: a factor may come to light. The last has no
-    sine below; if the fraction is a polynomial, this shows it."""
+def equal_fractions(num: Poly, den: Poly) -> Iterator[tuple[Poly, Poly]]:
+    """Yield equal fractions, expanded by a sine, or by what removes a sine from the denominator: a common factor may appear. The
+    last has no sine in the denominator; if the fraction is a polynomial, this shows it."""
     ring = den.ring
     angles = {ring.generators[i].of for i in den.letters() if ring.generators[i].kind in ("sin", "cos")}
-    plain = num, den
+    rational = num, den
     for i, generator in enumerate(ring.generators):
         if generator.kind == "sin" and generator.of in angles:
             yield extended(num, den, conjugate(den, i) if den.degree(i) else ring.letters[i])
-            if plain[1].degree(i):
-                plain = extended(*plain, conjugate(plain[1], i))
-    yield plain
+            if rational[1].degree(i):
+                rational = extended(*rational, conjugate(rational[1], i))
+    yield rational
 
 
 def extended(num: Poly, den: Poly, by: Poly) -> tuple[Poly, Poly]:
+    """Multiply numerator and denominator by the same polynomial, then cancel."""
     return lowest(num * by, den * by)
 
 
 def conjugate(p: Poly, i: int) -> Poly:
-    """Polynomial with the opposite sign of a letter that occurs in first power only."""
+    """Return the polynomial with the sign of a letter reversed that occurs in first power only."""
     return p - p.partial(i) * p.ring.letters[i] * 2
 
 
 def size(fraction: tuple[Poly, Poly]) -> tuple[int, int]:
-    """Terms, then degree."""
+    """Return (terms, degree), by which fractions are compared."""
     num, den = fraction
     return len(num) + len(den), sum(p.p.total_degree() for p in fraction if p)

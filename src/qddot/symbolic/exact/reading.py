@@ -1,8 +1,8 @@
-"""SymPy expressions of a description as polynomials.
+"""SymPy expressions of a description, read as polynomials.
 
-What is polynomial in symbols and in sines and cosines is read as such; the reciprocal of a symbol is a letter bound to it, and
-so is a square root. Whatever else there may be (an arc tangent, a quotient of sums) becomes a letter of its own, an atom: exact,
-but nothing is known of it beyond its name.
+Sums, products and powers of symbols, sines and cosines are read as such. The reciprocal of a symbol is a letter bound to it, and so
+is a square root. Any other expression (an arc tangent, a quotient of sums) becomes a letter of its own, an atom: exact, but nothing
+is known about it beyond its name.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MAX_POWER = 64
 
 
 def read(expression: Any, leaf: Leaf) -> Any:
-    """The expression with its leaves replaced; only sums, products and powers remain. Raises InputError: something that is not a
+    """Return the expression with its leaves replaced; only sums, products and powers remain. Raises InputError: a part is not a
     real number, whatever its symbols are."""
     if expression.is_Symbol:
         if expression.is_real is False:
@@ -53,7 +53,7 @@ def read(expression: Any, leaf: Leaf) -> Any:
 
 
 def read_power(expression: Any, leaf: Leaf) -> Any:
-    """Whole powers, and halves of whole powers; any other is an atom."""
+    """Read whole and half powers; any other power is an atom."""
     base, exponent = expression.as_base_exp()
     twice = 2 * exponent
     if not twice.is_Integer:
@@ -71,7 +71,7 @@ def read_inverse(base: Any, leaf: Leaf) -> Any:
 
 
 def read_root(base: Any, leaf: Leaf) -> Any:
-    """Return the square root of a number, by the roots of its primes."""
+    """Read the square root of a whole number as a product of roots of its primes; any other root is an atom."""
     if not base.is_Integer:
         return leaf("atom", sympy.sqrt(base))
     if base < 0:
@@ -83,7 +83,7 @@ def read_root(base: Any, leaf: Leaf) -> Any:
 
 
 def power(x: Any, n: int) -> Any:
-    """`x^n` for n from 1 on, by repeated products, for whatever multiplies."""
+    """Return `x^n` for n from 1 on by repeated multiplication, for any scalar."""
     product = x
     for _ in range(n - 1):
         product = product * x
@@ -91,35 +91,30 @@ def power(x: Any, n: int) -> Any:
 
 
 def squared(atom: Any) -> Any:
-    """Square of an atom that is a square root or a magnitude; None for any other."""
+    """Return the square of an atom that is a square root or a magnitude; None for any other."""
     if atom.is_Pow and atom.exp == sympy.Rational(1, 2):
         return atom.base
     return atom.args[0] ** 2 if isinstance(atom, sympy.Abs) else None
 
 
 def exactly(expression: Any) -> Any:
-    """Expression with each float as the fraction that was meant."""
-    floats = expression.atoms(sympy.Float)
-    return (
-        expression.xreplace({x: sympy.Rational(*rational(float(x)).as_integer_ratio()) for x in floats}) if floats else expression
-    )
+    """Return the expression with each float as the fraction that was meant."""
+    return expression.xreplace({x: sympy.Rational(*rational(float(x)).as_integer_ratio()) for x in expression.atoms(sympy.Float)})
 
 
 def with_surds(x: Any) -> Any:
-    """An entry of a rotation with letters: its floats that are sines of multiples of 15 degrees, by roots."""
+    """Return an entry of a rotation with exact roots for its floats that are sines of multiples of 15 degrees."""
     if isinstance(x, float):
         return surd(x) or x
-    known = {number: surd(float(number)) for number in x.atoms(sympy.Float)} if is_symbolic(x) else {}
+    if not is_symbolic(x):
+        return x
+    known = {number: surd(float(number)) for number in x.atoms(sympy.Float)}
     roots = [sympy.Integer(1), *map(sympy.sqrt, (2, 3, 6))]
-    return (
-        x.xreplace({number: sum(a * r for a, r in zip(found, roots)) / 4 for number, found in known.items() if found})
-        if known
-        else x
-    )
+    return x.xreplace({number: sum(a * r for a, r in zip(found, roots)) / 4 for number, found in known.items() if found})
 
 
 def angle_parts(angle: Any) -> tuple[dict[Any, Fraction], float]:
-    """An angle as a sum of monomials, each times a fraction, and a number."""
+    """Return an angle as (fraction of each monomial, number): the sum of monomials, each times its fraction, plus the number."""
     parts: dict[Any, Fraction] = {}
     number = 0.0
     for monomial, times in sympy.expand(angle).as_coefficients_dict().items():

@@ -60,7 +60,7 @@ class Ring:
         self.letters = [Poly(self, raw, bits) for raw, bits in zip(self.raw, marks)]
 
     def extended(self, generators: Sequence[Generator]) -> Ring:
-        """The ring with further generators behind its own, bound to nothing."""
+        """Return the ring with further generators, bound to nothing, behind its own."""
         new, more = Ring([*self.generators, *generators]), (0,) * len(generators)
         new.relations = [new.context.from_dict({(*e, *more): c for e, c in relation.terms()}) for relation in self.relations]
         new.letters[: len(self.letters)] = [Poly(new, new.raw[i], letter.marks) for i, letter in enumerate(self.letters)]
@@ -68,13 +68,13 @@ class Ring:
         return new
 
     def bind(self, i: int, power: int, to: Poly | int, other: int | None = None) -> None:
-        """Let `x_i^power` (times `x_other`) be the polynomial `to`, from now on.
+        """Rewrite `x_i^power` (times `x_other`) by the polynomial `to` from now on.
 
-        What `to` is made of stands behind `x_i` and was bound before: one pass through the relations reduces everything.
+        The letters of `to` stand behind `x_i` and were bound before: one pass through the relations reduces everything.
         """
         lead = self.raw[i] ** power
         marks = 1 << len(self.relations)
-        if other is not None:  # it is not marked, or every product of it would be looked at
+        if other is not None:  # x_other has no mark, or each of its products would be reduced
             lead = lead * self.raw[other]
             self.either |= marks
         if isinstance(to, Poly):
@@ -83,7 +83,7 @@ class Ring:
         self.letters[i] = Poly(self, self.raw[i], self.letters[i].marks | marks)
 
     def reduced(self, p: fmpq_mpoly, marks: int) -> fmpq_mpoly:
-        """Reduce by the relations whose bits are set, the last first."""
+        """Return p reduced by the relations whose bits are set in `marks`, the last first."""
         while marks:
             k = marks.bit_length() - 1
             _, p = divmod(p, self.relations[k])
@@ -91,16 +91,16 @@ class Ring:
         return p
 
     def constant(self, x: Any) -> Poly:
-        """An exact number as a polynomial; a polynomial as it is."""
+        """Return an exact number as a polynomial; a polynomial as it is."""
         return x if x.__class__ is Poly else Poly(self, self.context.constant(number(x)), 0)
 
     def from_terms(self, terms: Mapping[tuple[int, ...], Any]) -> Poly:
-        """Polynomial from exponents and coefficients, already reduced."""
+        """Return the polynomial with these exponents and coefficients, which must be reduced."""
         return Poly(self, self.context.from_dict(dict(terms)), (1 << len(self.relations)) - 1)
 
     def adopted(self, p: Poly) -> Poly:
-        """A polynomial of another ring in the letters of the same names here. Raises NotPolynomialError: it has a letter that is
-        missing here."""
+        """Return a polynomial of another ring in the letters of the same names here. Raises NotPolynomialError: a letter is missing
+        here."""
         if p.ring is self:
             return p
         here = {(g.name, g.kind): i for i, g in enumerate(self.generators)}
@@ -121,7 +121,7 @@ class Ring:
 
 
 class Poly:
-    """A reduced polynomial. `marks` has the bit of each relation whose (first) generator may occur in it."""
+    """A reduced polynomial. `marks` has a bit for each relation whose (first) generator may occur in it."""
 
     __slots__ = ("marks", "p", "ring")
 
@@ -179,7 +179,7 @@ class Poly:
         return Poly(self.ring, self.ring.reduced(self.p**n, self.marks if n > 1 else 0), self.marks)
 
     def __truediv__(self, o: Any) -> Any:
-        """A polynomial, or a `Ratio` where the quotient is none."""
+        """Return the quotient: a polynomial if it is one, otherwise a `Ratio`."""
         if o.__class__ is Poly:
             if not o.is_constant:
                 from qddot.symbolic.exact.ratio import divide
@@ -228,7 +228,7 @@ class Poly:
 
     def adopted(self, ring: Ring) -> Poly:
         """Return the polynomial in another ring (see `Ring.adopted`)."""
-        return self if ring is self.ring else ring.adopted(self)
+        return ring.adopted(self)
 
     @property
     def is_constant(self) -> bool:
@@ -237,35 +237,35 @@ class Poly:
 
     @property
     def is_open(self) -> bool:
-        """Not a number, but something that may vary (see `qddot.model.scalar.is_symbolic`)."""
+        """True if it is no number, but has letters (see `qddot.model.scalar.is_symbolic`)."""
         return not self.p.is_constant()
 
     @property
     def value(self) -> Fraction:
-        """Return the value of a constant."""
+        """The value of a constant."""
         if not self.p.is_constant():
             raise NotPolynomialError(f"{self} is not a number")
         c = self.p.leading_coefficient() if self.p else 0
         return Fraction(int(c.p), int(c.q)) if isinstance(c, fmpq) else Fraction(int(c))
 
     def terms(self) -> Iterator[tuple[dict[int, int], Fraction]]:
-        """(exponents by generator, coefficient) of each term."""
+        """Yield (exponents by generator, coefficient) for each term."""
         for powers, c in self.p.terms():
             yield {i: int(e) for i, e in enumerate(powers) if e}, Fraction(int(c.p), int(c.q))
 
     def letters(self) -> set[int]:
-        """Which generators occur."""
+        """Return the indices of the generators that occur."""
         return {i for i, degree in enumerate(self.p.degrees()) if degree} if self.p else set()
 
     def partial(self, i: int) -> Poly:
-        """The formal derivative with respect to one generator, all others held."""
+        """Return the formal derivative with respect to one generator, all others held."""
         return Poly(self.ring, self.p.derivative(i), self.marks)
 
     def degree(self, i: int) -> int:
         return self.p.degrees()[i] if self.p else 0
 
     def evaluate(self, values: Callable[[int], Any], constant: Callable[[Fraction], Any] = float) -> Any:
-        """Its value where generator i is `values(i)`, in whatever arithmetic these have."""
+        """Return the value with `values(i)` for generator i, in the arithmetic of these values."""
         degrees = self.p.degrees() if self.p else ()
         known = [(i, power_table(values(i), int(degree))) for i, degree in enumerate(degrees) if degree]
         total: Any = 0
@@ -278,7 +278,7 @@ class Poly:
         return total
 
     def coefficients(self, letters: Iterable[int]) -> dict[tuple[int, ...], Poly]:
-        """The polynomial sorted by its powers of some generators: exponents -> what multiplies them."""
+        """Collect the terms by their powers of some generators: exponents -> coefficient, a polynomial in the others."""
         chosen = tuple(letters)
         parts: dict[tuple[int, ...], dict] = {}
         for powers, c in self.p.terms():
@@ -291,7 +291,7 @@ class Poly:
 
 
 def power_table(x: Any, degree: int) -> list[Any]:
-    """`x**0`, ..., `x**degree`, in whatever arithmetic x has."""
+    """Return `[x**0, ..., x**degree]`, in the arithmetic of x."""
     table = [1, x]
     while len(table) <= degree:
         table.append(table[-1] * x)
@@ -303,12 +303,12 @@ def unpickled(ring: Ring, terms: dict[tuple[int, ...], Any], marks: int) -> Poly
 
 
 NUMBERS = frozenset((int, Fraction, float, fmpq))
-"""What a polynomial may be combined with, besides polynomials."""
+"""The types of numbers that polynomials may be combined with."""
 
 
 def number(x: Any) -> Any:
-    """Coefficient as FLINT takes it. Floats come from the algorithms themselves (0.5, 2.0) and are meant as they stand; those
-    of a robot have become fractions before (see `qddot.symbolic.exact.numbers`)."""
+    """Return a coefficient for FLINT. Floats come from the algorithms (0.5, 2.0) and are exact; those of a robot have become
+    fractions before (see `qddot.symbolic.exact.numbers`)."""
     if isinstance(x, Fraction):
         return fmpq(x.numerator, x.denominator)
     if isinstance(x, float):

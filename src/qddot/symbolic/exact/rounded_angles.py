@@ -1,6 +1,6 @@
-"""A robot whose angles are those its closed forms hold, in floats: a 1.5708 that was read as pi/2 is pi/2.
+"""A robot with the angles of its closed forms, in floats: a 1.5708 that was read as pi/2 is pi/2.
 
-What is computed beside closed forms, to check or to bound them, is computed of this robot.
+Numbers that check or bound closed forms are computed from this robot.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from qddot.symbolic.exact.numbers import STEP, is_numeric, rotation, turn
 
 
 def rounded_angles(model: Model) -> Model:
-    """Return the model with every rotation as the closed forms have it; the model itself where nothing changes."""
+    """Return the model with the rotations of its closed forms; the model itself if nothing changes."""
     joints = [rounded_joint(joint) for joint in model.joints]
     frames = [replace(frame, pose=rounded_pose(frame.pose)) for frame in model.frames]
     if joints == list(model.joints) and frames == list(model.frames):
@@ -35,7 +35,7 @@ def rounded_pose(pose: Transform) -> Transform:
 
 
 def rounded_rotation(R: Mat) -> Mat:
-    """Rotation in which angles that were taken for others are those; nothing else is rounded."""
+    """Return the rotation with each angle that was taken for a multiple of 15 degrees replaced by it."""
     if not is_numeric(R) or not rotation(R).off:
         return R
     return from_rpy(*(round(angle / STEP) * STEP if turn(angle)[2] else angle for angle in to_rpy(R)))

@@ -1,4 +1,4 @@
-"""Short names for what the parameters make together: `k1 = m2*L1*L2`."""
+"""Short names for combinations of parameters: `k1 = m2*L1*L2`."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ class Abbreviations:
     """Collects definitions `k1, k2, ...` in order of appearance while forms are printed with `abbreviate=` this object.
 
     Several forms of the same equations may share one. Where the robot has a parameter `k1` of its own, the constants are called
-    `p1, p2, ...`. What differs only by a number shares a definition.
+    `p1, p2, ...`. Combinations that differ only by a number share a definition.
 
     Args:
         avoided: letters that mean something else already.
 
     Attributes:
-        definitions: name -> what it stands for, as a tree.
+        definitions: name -> its definition, as a tree.
     """
 
     def __init__(self, avoided: Collection[str] = ()) -> None:
@@ -48,7 +48,7 @@ class Abbreviations:
             raise InputError("these abbreviations belong to other equations: make a new Abbreviations() for these")
 
     def term(self, coefficients: Coefficients, p: Mapping[Monomial, Any]) -> Term:
-        """The polynomial as a number times one short name, unless it is as short itself."""
+        """Return the polynomial as a number times one short name, unless it is as short itself."""
         term = coefficients.term(p)
         if len(term.factors) < 2 and len(p) == 1:
             return term
@@ -68,16 +68,16 @@ class Abbreviations:
         return self.text()
 
     def text(self, **style: Any) -> str:
-        """One definition a line, as `k1 = m2*L1*L2`."""
+        """Return one definition a line, as `k1 = m2*L1*L2`."""
         return "\n".join(f"{name} = {body}" for name, body in self._printed("text", style))
 
     def latex(self, **style: Any) -> str:
-        """An `aligned` environment, one definition a line."""
+        """Return an `aligned` environment, one definition a line."""
         lines = [f"{name} &= {body}" for name, body in self._printed("latex", style)]
         return "\\begin{aligned}\n" + " \\\\\n".join(lines) + "\n\\end{aligned}"
 
     def mathml(self, **style: Any) -> str:
-        """A table, one definition a row."""
+        """Return a table, one definition a row."""
         from qddot.symbolic.printing.mathml import document
 
         rows = (
@@ -86,7 +86,7 @@ class Abbreviations:
         return document(f"<mtable columnalign='right center left'>{''.join(rows)}</mtable>")
 
     def python(self) -> str:
-        """Assignments in Python; parameters that are no identifiers are spelt as by `Form.python`."""
+        """Return assignments in Python; parameters that are no identifiers are spelt as by `Form.python`."""
         from qddot.symbolic.printing.code_printers import Identifiers, PythonPrinter
 
         if self._equations is None:

@@ -4,13 +4,14 @@ Revolute joints about parallel axes form a cluster. The canonical monomials in t
 in several ways, each a linear map from a monomial to a sum of products of waves:
 
     products      in the angles themselves, s^2 replaced (as in the ring)
-    sines         the same with c^2 replaced: s2^2 instead of 1 - c2^2
-    turns         in the angles of the links, q2 and q2 + q3: c2 c23; against what carries them, or against one of them: s2 c12
-    turn_sines    the same with c^2 replaced
+    sines         in the angles themselves, c^2 replaced: s2^2 instead of 1 - c2^2
+    turns         in the angles of the links against the body that carries the cluster, q2 and q2 + q3, or against one of the links:
+                  c2 c23 or s2 c12
+    turn_sines    like turns, with c^2 replaced
     fourier       sines and cosines of whole sums, linearly: c23, c223
 
-The first that needs the fewest terms is taken, cluster by cluster; monomials as they are need no rewriting. What all terms have in
-common may stay as it is, and only the rest be rewritten: c2 (c1 c2 - s1 s2) is c2 c12.
+The first that needs the fewest terms is taken, cluster by cluster; monomials as they are need no rewriting. A factor that all terms
+have may stay as it is while only the rest is rewritten: c2 (c1 c2 - s1 s2) is c2 c12.
 """
 
 from __future__ import annotations
@@ -28,18 +29,19 @@ from qddot.model.joints import Helical, Prismatic, Revolute
 from qddot.symbolic.printing.tree import Wave
 
 Exponents = tuple[int, ...]
-"""Of one cluster: cosine and sine of each angle in turn."""
+"""The exponents of a monomial in one cluster: cosine and sine of each angle in turn."""
 
 Waves = tuple[tuple[Wave, int], ...]
-"""A product of powers."""
+"""A product of powers of waves."""
 
 TURNED = 3
-"""Joints in a cluster that is still written in turns: the effort grows quickly, and longer ones are shorter by whole sums."""
+"""The most joints in a cluster that is written in turns: the effort grows quickly, and for more joints whole sums are shorter."""
 
 DEGREE = 9
-"""Of a monomial that is still written in sums of angles: the effort doubles with each degree."""
+"""The highest degree of a monomial that is written in sums of angles: the effort doubles with each degree."""
 
 Way = Callable[[Exponents], list[tuple[Waves, fmpq]]]
+"""A way of writing: monomial -> terms (product of waves, coefficient)."""
 
 
 class Link(NamedTuple):
@@ -54,9 +56,9 @@ class Cluster:
     """Parallel joints, innermost first.
 
     Attributes:
-        angles: their numbers in `Alphabet.angles`.
-        products: monomials as they are.
-        ways: how they can be written otherwise; those after the first use sums of angles.
+        angles: their indices in `Alphabet.angles`.
+        products: the way that keeps monomials as they are.
+        ways: the other ways of writing; those after the first use sums of angles.
     """
 
     def __init__(self, links: list[Link], whole: bool) -> None:
@@ -75,11 +77,11 @@ class Cluster:
         self.ways.append(cache(self._fourier))
 
     def waves(self, local: Exponents | Waves) -> Waves:
-        """A monomial as a product of waves; what has been written in another way as it is."""
+        """Return a monomial as a product of waves; a product of waves as it is."""
         return self.products(local)[0][0] if local and isinstance(local[0], int) else local  # type: ignore[return-value, arg-type]
 
     def beside(self, common: Exponents, way: Way) -> Way:
-        """Way of writing that keeps a common monomial as it is and writes the rest of each in the given way."""
+        """Return a way that keeps a common monomial as it is and writes the rest in the given way."""
         kept = self.waves(common)
 
         def found(m: Exponents) -> list[tuple[Waves, fmpq]]:
@@ -89,19 +91,13 @@ class Cluster:
         return found
 
     def is_settled(self, monomials: Iterable[Exponents]) -> bool:
-        """No other way could be shorter: at most one angle occurs, and that without squares."""
-        used: set[int] = set()
-        for m in monomials:
-            for i, e in enumerate(m):
-                if e > 1:
-                    return False
-                if e:
-                    used.add(i // 2)
-        return len(used) <= 1
+        """Tell whether no other way could be shorter: at most one angle occurs, and that without squares."""
+        powers = [(i // 2, e) for m in monomials for i, e in enumerate(m) if e]
+        return all(e == 1 for _, e in powers) and len({angle for angle, _ in powers}) <= 1
 
     def _turn(self, i: int, against: int | None = None) -> dict[int, int]:
-        """The angle of link i against what carries the cluster, as multiples of joint angles; against another link for all but
-        that link itself."""
+        """Return the angle of link i against the body that carries the cluster, as multiples of joint angles; with `against`, the
+        angle of every other link against that link."""
         link = self.links[i]
         turn = {} if link.inner is None else dict(self._turn(link.inner))
         turn[link.angle] = turn.get(link.angle, 0) + link.sense
@@ -120,7 +116,7 @@ class Cluster:
         return way
 
     def _by_turns(self, finish: Callable[[Exponents], dict[Exponents, fmpq]], flips: list[int], against: int | None):
-        """Way of writing in the cosines and sines of turns, where turn i is taken `flips[i]` times."""
+        """Return a rewriting in the cosines and sines of turns, where turn i is taken `flips[i]` times."""
 
         def rewrite(m: Exponents) -> dict[Exponents, fmpq]:
             found: dict[Exponents, fmpq] = defaultdict(fmpq)
@@ -153,17 +149,17 @@ class Cluster:
 
 
 def plain(m: Exponents) -> dict[Exponents, fmpq]:
-    """Monomial with s^2 replaced by 1 - c^2."""
+    """Return the monomial with s^2 replaced by 1 - c^2."""
     return replaced(m, kept=0)
 
 
 def by_sines(m: Exponents) -> dict[Exponents, fmpq]:
-    """Monomial with c^2 replaced by 1 - s^2."""
+    """Return the monomial with c^2 replaced by 1 - s^2."""
     return replaced(m, kept=1)
 
 
 def replaced(m: Exponents, kept: int) -> dict[Exponents, fmpq]:
-    """Squares of one function replaced by those of the other, which is the `kept` one of each pair."""
+    """Replace squares of one function by those of the other, which is the `kept` one of each pair."""
     found: dict[Exponents, fmpq] = {(): fmpq(1)}
     for i in range(0, len(m), 2):
         whole, odd = divmod(m[i + 1 - kept], 2)
@@ -176,7 +172,7 @@ def replaced(m: Exponents, kept: int) -> dict[Exponents, fmpq]:
 
 
 def spectrum(m: Exponents) -> Iterator[tuple[str, tuple[int, ...], fmpq]]:
-    """The monomial as a sum of (function, multiples of the angles, coefficient), by `2 c = z + 1/z`, `2i s = z - 1/z`."""
+    """Yield the monomial as a sum of (function, multiples of the angles, coefficient), by `2 c = z + 1/z`, `2i s = z - 1/z`."""
     series: dict[tuple[int, ...], int] = {(): 1}
     for cosines, sines in zip(m[::2], m[1::2]):
         line = {0: 1}
@@ -199,22 +195,23 @@ def spectrum(m: Exponents) -> Iterator[tuple[str, tuple[int, ...], fmpq]]:
 
 @cache
 def expanded(function: str, multiples: tuple[int, ...]) -> dict[Exponents, int]:
-    """A wave of a sum of angles in the cosines and sines of each."""
+    """Return a wave of a sum of angles in the cosines and sines of each."""
     cos: dict[Exponents, int] = {(0,) * (2 * len(multiples)): 1}
     sin: dict[Exponents, int] = {}
     for i, n in enumerate(multiples):
         for _ in range(abs(n)):
-            sense = 1 if n > 0 else -1
-            c, s = (lambda p, k=2 * i: times(p, k)), (lambda p, k=2 * i + 1: times(p, k))
-            cos, sin = plus(c(cos), s(sin), -sense), plus(c(sin), s(cos), sense)
+            sense, c, s = 1 if n > 0 else -1, 2 * i, 2 * i + 1
+            cos, sin = plus(times(cos, c), times(sin, s), -sense), plus(times(sin, c), times(cos, s), sense)
     return cos if function == "cos" else sin
 
 
 def times(p: dict[Exponents, int], letter: int) -> dict[Exponents, int]:
+    """Multiply a polynomial by one letter."""
     return {(*key[:letter], key[letter] + 1, *key[letter + 1 :]): x for key, x in p.items()}
 
 
 def plus(p: dict[Exponents, int], r: dict[Exponents, int], factor: int) -> dict[Exponents, int]:
+    """Return `p + factor r`."""
     found = dict(p)
     for key, x in r.items():
         found[key] = found.get(key, 0) + factor * x
@@ -222,7 +219,7 @@ def plus(p: dict[Exponents, int], r: dict[Exponents, int], factor: int) -> dict[
 
 
 def clusters_of(lifted: Any, angles: list[Any]) -> list[Cluster]:
-    """Every joint angle in one cluster: joints on one chain whose axes stay parallel, whatever sliders lie between."""
+    """Return clusters with every joint angle in one: joints on a chain whose axes stay parallel, whatever sliders lie between."""
     number = {angle.coordinate: k for k, angle in enumerate(angles) if isinstance(angle.multiple, Fraction)}
     groups: dict[int, list[Link]] = {}  # by the number of the innermost angle
     place: dict[int, tuple[int, int]] = {}  # body -> group, place in it
@@ -238,7 +235,7 @@ def clusters_of(lifted: Any, angles: list[Any]) -> list[Cluster]:
             root, inner = place[carrier]
         else:
             root, inner, sense = angle, None, 1
-        if angle in used:  # a joint that follows another one: its angle is in a cluster already, what it carries may join
+        if angle in used:  # a joint that follows another: its angle is in a cluster already, the joints it carries may join
             if carrier in place:
                 place[body.index] = place[carrier]
                 whole[place[carrier][0]] = False
@@ -253,7 +250,7 @@ def clusters_of(lifted: Any, angles: list[Any]) -> list[Cluster]:
 
 
 def parallel_to(lifted: Any, body: Any) -> tuple[int, int]:
-    """(the next revolute body inward, 1) if its axis is parallel, -1 for opposed; (-2, 0) if there is none."""
+    """Return the next revolute body inward if its axis is parallel, and 1, or -1 for opposed axes; (-2, 0) if there is none."""
     axis = [row[2] for row in body.placement.R]
     while body.parent >= 0:
         body = lifted.bodies[body.parent]
@@ -268,7 +265,7 @@ def parallel_to(lifted: Any, body: Any) -> tuple[int, int]:
 
 
 def convert(terms: dict[tuple[Any, Any], Any], k: int, way: Way) -> dict[tuple[Any, Any], Any]:
-    """Terms `(trigonometric key, rest) -> coefficient` with cluster k of each key written in one way."""
+    """Return terms `(trigonometric key, rest) -> coefficient` with cluster k of each key written in one way."""
     found: dict[tuple[Any, Any], Any] = {}
     for (key, rest), x in terms.items():
         before, after = key[:k], key[k + 1 :]
@@ -279,7 +276,7 @@ def convert(terms: dict[tuple[Any, Any], Any], k: int, way: Way) -> dict[tuple[A
 
 
 def shortest(terms: dict[tuple[Any, Any], Any], clusters: list[Cluster], single: bool) -> dict[tuple[Any, Any], Any]:
-    """The terms with each cluster written in the way that needs the fewest; only in single angles on request."""
+    """Return the terms with each cluster written in the way that needs the fewest; `single`: in single angles only."""
     for k, cluster in enumerate(clusters):
         used = {key[k] for key, _ in terms}
         if not cluster.is_settled(used):
@@ -295,16 +292,16 @@ def shortest(terms: dict[tuple[Any, Any], Any], clusters: list[Cluster], single:
 
 
 def squared(terms: dict[tuple[Any, Any], Any], k: int) -> dict[tuple[Any, Any], Any]:
-    """Terms with s^2 for 1 - c^2 in cluster k, still as monomials."""
+    """Return the terms with s^2 for 1 - c^2 in cluster k, still as monomials."""
     return convert(terms, k, lambda m: [(n, x) for n, x in by_sines(m).items() if x])  # type: ignore[arg-type]
 
 
 def weight(terms: dict[tuple[Any, Any], Any]) -> int:
-    """How much there is to read: coefficients and different trigonometric products."""
+    """Return how long terms are to read: the number of coefficients and of different trigonometric products."""
     return len(terms) + len({key for key, _ in terms})
 
 
 def wave_order(pair: tuple[Wave, int]) -> tuple:
-    """Key that sorts waves by the joints, then the function; higher powers first."""
+    """Return a key that sorts waves by the joints, then the function; higher powers first."""
     wave, exponent = pair
     return wave.of, wave.function, -exponent

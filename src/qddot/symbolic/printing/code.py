@@ -26,18 +26,18 @@ if TYPE_CHECKING:
     from qddot.symbolic.form import Form
 
 CHUNK = 50
-"""Terms of a sum in one statement: compilers recurse into long ones."""
+"""The most terms of a sum in one statement: compilers recurse into long sums."""
 
 
 class Program:
-    """Statements of a function of a form, in order; `printer` says in which language.
+    """The statements of a function that computes a form, in order, in the language of the `printer`.
 
     Attributes:
-        parameters: name -> identifier, of those that occur.
-        arrays: which of q, qd, qdd, and of further ones, are read.
+        parameters: name -> identifier, for those that occur.
+        arrays: the arrays that are read, of q, qd, qdd and further ones.
         moving: (identifier, value) of joint variables, rates, sines and cosines.
         statements: (identifier, expressions to be added up) of constants, loads and parts of long sums.
-        entries: one expression each.
+        entries: an expression for each entry.
     """
 
     def __init__(self, form: Form, printer: type[PythonPrinter]) -> None:
@@ -86,7 +86,7 @@ class Program:
             self.statements.append((name, [self.printer.expression(self._cut(node))]))
 
     def _cut(self, node: Node) -> Node:
-        """Node with its long sums computed before."""
+        """Return the node with names for its long sums, which are computed before."""
         if isinstance(node, Sum) and len(node.terms) > CHUNK:
             number = next(self._parts)
             part = Symbol(f"t{number}", "part", number)
@@ -99,7 +99,7 @@ class Program:
         return Inverse(self._cut(node.of)) if isinstance(node, Inverse) else node
 
     def place(self, i: int) -> str:
-        """Entry i of the result."""
+        """Return the expression for entry i of the result."""
         if isinstance(self.printer, CPrinter):
             return f"out[{i}]"
         return f"out[{', '.join(['...', *map(str, np.unravel_index(i, self.form.shape))])}]"
@@ -139,6 +139,7 @@ def python_source(program: Program) -> str:
 
 
 def assignments(program: Program) -> Iterator[tuple[str, str]]:
+    """Yield (identifier, value) of each assignment; the parts of a long sum are added one by one."""
     for name, parts in program.statements:
         yield name, parts[0]
         for x in parts[1:]:
@@ -150,7 +151,7 @@ def c_source(program: Program) -> str:
     form = program.form
     sizes = form.equations.alphabet.sizes
     arguments = [f"const double {x}[{max(1, sizes[x])}]" for x in program.arrays]
-    values = "parameters" if "p" in program.arrays else "p"  # which may be momenta
+    values = "parameters" if "p" in program.arrays else "p"  # p may be momenta
     arguments += [f"const double {values}[{len(program.parameters)}]"] if program.parameters else []
     arguments.append(f"double out[{max(1, form.entries.size)}]")
     names = list(program.parameters.values())
@@ -173,7 +174,7 @@ def c_source(program: Program) -> str:
 
 
 def known_values(form: Form, program: Program) -> dict[str, float]:
-    """Values of the parameters that took the place of numbers, by identifier."""
+    """Return the values of the parameters that stand for numbers, by identifier."""
     equations = form.equations
     letters = Letters(equations, {}, {}, math, float)
     return {x: letters(equations.letter(name)) for name, x in program.parameters.items() if name in equations.values}

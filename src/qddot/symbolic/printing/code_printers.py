@@ -1,5 +1,5 @@
-"""Trees as expressions of a programming language. Every name in them is an identifier made here, so nothing that a robot calls its
-symbols can become code."""
+"""Printers of expressions in a programming language. Every name in them is an identifier made here, so no name that a robot gives
+its symbols can become code."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ KNOWN = frozenset(
 
 
 class Identifiers:
-    """One safe name for each thing, as it wishes where that is possible."""
+    """Unique safe identifiers: the wished one where that is possible."""
 
     def __init__(self) -> None:
         self._names: dict[Hashable, str] = {}
@@ -90,7 +90,7 @@ class PythonPrinter(TextPrinter):
         return f"{array}[..., {i}]"
 
     def value(self, leaf: Node) -> str:
-        """How something that moves is computed: joint variables and rates from the arrays, waves from joint variables."""
+        """Return the code that computes a joint variable or rate from its array, or a wave from joint variables."""
         if isinstance(leaf, Wave):
             return self.call(leaf.function, [self.expression(self.angle(leaf))])
         assert isinstance(leaf, Symbol)
@@ -98,7 +98,7 @@ class PythonPrinter(TextPrinter):
         return own if leaf.kind != "quaternion" else f"{own}/{self.call('sqrt', [self._square(leaf.index)])}"
 
     def _square(self, i: int) -> str:
-        """Square of the length of the quaternion that q_i is part of."""
+        """Return the squared length of the quaternion that q_i is part of."""
         start = next(c.q.start for c in self.equations.model.mechanism.coordinates if i in c.q)
         elements = [self.element("q", start + k) for k in range(4)]
         return " + ".join(f"{x}*{x}" for x in elements)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import reduce
@@ -15,14 +16,14 @@ from qddot.symbolic.exact.ring import Generator
 from qddot.symbolic.printing.tree import Node, Number, Power, Product, Sum, power, product, size, total
 
 Monomial = tuple[tuple[int, int], ...]
-"""(letter, exponent) of each letter that occurs."""
+"""(letter, exponent) for each letter that occurs."""
 
 RANKS = tuple(map(re.compile, (r"sqrt\(", r"m[a-z]?\d*$", r"[IJ]", r"g[xyz]?\d*$", r"(?!id?\d+$)", "")))
-"""Of letters by their names, as people write them in a product; currents last."""
+"""Names of letters in the order in which people write them in a product; currents last."""
 MASS, INERTIA = 1, 2
 
 FACTORED = 40
-"""Longer polynomials are not factored: they rarely can be, and trying is slow."""
+"""The most terms of a polynomial that is factored: longer ones rarely can be, and trying is slow."""
 
 
 class Term(NamedTuple):
@@ -37,8 +38,8 @@ class Term(NamedTuple):
 
 
 class Coefficients:
-    """Makes terms of polynomials `{monomial: number}` in letters that `letter` shows. `letter`: number of a letter -> node;
-    `generators`: all letters, by whose names factors are ordered: masses, inertias, gravity, then the rest as they come."""
+    """Makes terms from polynomials `{monomial: number}`. `letter`: index of a letter -> node; `generators`: all letters, by whose
+    names factors are ordered: masses, inertias, gravity, then the others."""
 
     def __init__(self, letter: Callable[[int], Node], generators: Sequence[Generator]) -> None:
         self.letter, self.generators = letter, generators
@@ -46,7 +47,7 @@ class Coefficients:
         self._ranks: dict[int, tuple] = {}
 
     def term(self, p: Mapping[Monomial, fmpq]) -> Term:
-        """The polynomial as one term: a number, sums, letters."""
+        """Return the polynomial as one term: a number, sums, letters."""
         if len(p) == 1:
             ((m, x),) = p.items()
             return Term(fraction(x), self.letters(m))
@@ -59,7 +60,8 @@ class Coefficients:
         return tuple((self.letter(i), e) for i, e in sorted(m, key=lambda x: self.rank(x[0])))
 
     def rank(self, i: int) -> tuple:
-        """Roots and masses first, then moments of inertia, gravity, the rest by name and number, and joint variables."""
+        """Return the rank of a letter: roots and masses first, then moments of inertia, gravity, others by name and number, and
+        joint variables."""
         if i not in self._ranks:
             name = self.generators[i].name
             stem = name.rstrip("0123456789")
@@ -72,11 +74,11 @@ class Coefficients:
         return self.rank(i)[0] == group
 
     def order(self, m: Monomial) -> tuple:
-        """Sums are written from low to high degree, and by their letters; moments of inertia last."""
+        """Return the rank of a monomial in a sum: from low to high degree, then by letters; moments of inertia last."""
         return any(self.is_of(i, INERTIA) for i, _ in m), sum(e for _, e in m), sorted((self.rank(i), -e) for i, e in m)
 
     def sorted(self, p: Mapping[Monomial, fmpq]) -> list[Monomial]:
-        """Monomials in the order in which a sum is written, which begins with a positive term if there is one."""
+        """Return monomials in the order of a written sum, which begins with a positive term if there is one."""
         ordered = sorted(p, key=self.order)
         first = next((m for m in ordered if p[m] > 0), ordered[0])
         return [first, *(m for m in ordered if m != first)]
@@ -101,14 +103,14 @@ class Coefficients:
         return best
 
     def _product(self, sums: list[tuple[Mapping[Monomial, fmpq], int]], outer: Monomial) -> tuple[tuple[Node, int], ...]:
-        """Powers of sums (in order) and of letters, by their first letters: `(m1 + m2) g L1`, but `m1 (L1 + L2)`."""
+        """Return powers of sums (in order) and of letters, sorted by first letters: `(m1 + m2) g L1`, but `m1 (L1 + L2)`."""
         first = lambda p: min((self.rank(i) for i, _ in next((m for m in p if m), ())), default=())  # noqa: E731
         parts = [(first(p), 0, self._sum(p), e) for p, e in sums]
         parts += [(self.rank(i), 1, self.letter(i), e) for i, e in outer]
         return tuple((node, e) for _, _, node, e in sorted(parts, key=lambda x: x[:2]))
 
     def _sum(self, p: Mapping[Monomial, fmpq]) -> Node:
-        """`(m1 + m2) L1^2 + m2 L2^2`: masses that the same thing multiplies are put together."""
+        """Return a sum in which masses with the same factor are put together: `(m1 + m2) L1^2 + m2 L2^2`."""
         by: dict[Monomial, dict[Monomial, fmpq]] = {}
         for m, x in p.items():
             masses = tuple(pair for pair in m if self.is_of(pair[0], MASS))
@@ -125,7 +127,7 @@ class Coefficients:
         return total(terms)
 
     def _factored(self, p: Mapping[Monomial, fmpq]) -> tuple[Fraction, list[tuple[Mapping[Monomial, fmpq], int]]]:
-        """Factors by FLINT, over the few letters that occur."""
+        """Return the factors, found by FLINT over the few letters that occur."""
         used = sorted({i for m in p for i, _ in m})
         at = {i: k for k, i in enumerate(used)}
         context = fmpq_mpoly_ctx.get([f"x{k}" for k in range(len(used))], Ordering.lex)
@@ -147,18 +149,15 @@ class Coefficients:
 
 
 def scale(numbers: list[Fraction]) -> Fraction:
-    """Number to divide a sum by: its sign if it starts with a minus, and its content where one of the numbers becomes 1 by it."""
+    """Return the number to take out of a sum: the sign of its first term, times its content if that makes one of the numbers 1."""
     content = Fraction(reduce(gcd, (abs(x.numerator) for x in numbers)), reduce(lcm, (x.denominator for x in numbers)))
     sign = 1 if numbers[0] > 0 else -1
     return sign * content if any(abs(x) == content for x in numbers) else Fraction(sign)
 
 
 def is_prime(p: Mapping[Monomial, fmpq]) -> bool:
-    """Surely irreducible: a letter stands alone in one term and nowhere else."""
-    count: dict[int, int] = {}
-    for m in p:
-        for i, _ in m:
-            count[i] = count.get(i, 0) + 1
+    """Tell whether a polynomial is surely irreducible: a letter stands alone in one term and nowhere else."""
+    count = Counter(i for m in p for i, _ in m)
     return any(len(m) == 1 and m[0][1] == 1 and count[m[0][0]] == 1 for m in p)
 
 
@@ -167,8 +166,8 @@ def fraction(x: fmpq) -> Fraction:
 
 
 def gathered(terms: list[Term], inside: bool = False) -> Node:
-    """Their sum, with what they have in common in front of it where that is shorter; `inside` a product, where the sum stands in
-    parentheses anyway, also where it is not longer."""
+    """Return the sum of terms, with common factors in front of it if that is shorter; `inside` a product, where the sum stands in
+    parentheses anyway, also if it is as long."""
     plain = total([term.node for term in terms])
     if len(terms) < 2:
         return plain
@@ -192,7 +191,7 @@ def gathered(terms: list[Term], inside: bool = False) -> Node:
 
 
 def flattened(terms: list[Term]) -> list[Term]:
-    """A term that is only a sum is written as its terms."""
+    """Return the terms with each one that is only a sum replaced by the terms of this sum."""
     found = []
     for term in terms:
         if len(term.factors) == 1 and abs(term.number) == 1 and isinstance(term.factors[0][0], Sum) and term.factors[0][1] == 1:
@@ -203,6 +202,7 @@ def flattened(terms: list[Term]) -> list[Term]:
 
 
 def term_of(node: Node, number: Fraction) -> Term:
+    """Return a node times a number as a term."""
     factors = list(node.factors) if isinstance(node, Product) else [node]
     if isinstance(factors[0], Number):
         number *= factors[0].value

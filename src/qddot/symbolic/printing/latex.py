@@ -1,4 +1,4 @@
-"""Forms as LaTeX, for math mode (amsmath)."""
+"""The printer of LaTeX for math mode (amsmath)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ESCAPES = {
     "'": r"\prime{}",
     **{x: "\\" + x for x in "$#%&"},
 }
-"""Whatever a name contains, in math mode it can only show up as itself."""
+"""Replacements that make every character of a name appear as itself in math mode."""
 
 FUNCTIONS = frozenset(("sin", "cos", "tan", "sinh", "cosh", "tanh", "exp", "log", "arcsin", "arccos", "arctan"))
 DOTS = {"position": "", "velocity": r"\dot", "acceleration": r"\ddot"}
@@ -81,9 +81,6 @@ class LatexPrinter(Printer):
         bodies = [matrix(rows(block, shape[-1])) for block in self.blocks(form, texts)] if texts else [matrix([])]
         return ",\\quad\n".join(f"{name}_{{{k}}} = {body}" if name else body for k, body in enumerate(bodies, 1))
 
-    def equal(self, left: str, right: str) -> str:
-        return f"{left} = {right}"
-
     def quantity(self, name: str, bare: bool = False) -> str:
         letter, arguments = self.letter(name)
         variable = head(self.notation.variable)
@@ -94,6 +91,7 @@ class LatexPrinter(Printer):
 
 
 def dotted_name(letter: str, variable: str) -> str:
+    """Return the letter of a quantity in LaTeX: `Mdot` is M with a dot, `qdd` the joint variable with two."""
     if letter == "qdd":
         return dotted(variable, r"\ddot")
     if letter.endswith("dot"):
@@ -112,7 +110,7 @@ def subscripted(letter: str, subscripts: Iterable[str]) -> str:
 
 
 def head(word: str) -> str:
-    """A letter, a Greek letter, letters of a subscript, or a word in upright type."""
+    """Return a letter, a Greek letter, a number or two letters as they are, and a word in upright type."""
     if word in GREEK:
         return f"\\{word}"
     if word.isascii() and (word.isdigit() or (len(word) <= 2 and word.isalnum() and word[0].isalpha())):

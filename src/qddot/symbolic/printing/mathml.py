@@ -1,4 +1,4 @@
-"""Forms as presentation MathML (MathML Core), which browsers render by themselves."""
+"""The printer of presentation MathML (MathML Core), which browsers render by themselves."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 DOTS = {"position": "", "velocity": "\u02d9", "acceleration": "\u00a8"}
 TALL = ("<mfrac", "<mtable", "<msqrt")
-"""What parentheses grow for. Around all else they stay as they are: a browser leaves too much room for those that may grow."""
+"""Elements around which parentheses grow. Others do not need it, and browsers leave too much room for parentheses that may grow."""
 RAISED = 'class="dot"'
-"""Of dots over letters, which browsers set too close: a style sheet gives them `padding-bottom: 0.1em`."""
+"""The class of dots over letters, which browsers set too close: a style sheet gives them `padding-bottom: 0.1em`."""
 TIMES, APPLY = "<mo>&#x2062;</mo>", "<mo>&#x2061;</mo>"
 
 

@@ -1,4 +1,4 @@
-"""Names on paper: whose letters stand for which quantity, how a symbol splits into letter and subscripts, how numbers are shown."""
+"""Names on paper: the letters of quantities in several books, symbols split into letter and subscripts, and numbers as written."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class Notation(NamedTuple):
 
     variable: str  # of the joints: `q` or `theta`
     quantities: dict[str, str]  # name of a quantity -> its letter
-    script: str = ""  # letters that are set in script where they stand for a quantity: those of the energies
+    script: str = ""  # letters of energies that are set in script
 
 
 QDDOT = {
@@ -48,7 +48,7 @@ NOTATIONS = {
     "featherstone": Notation("q", QDDOT | {"mass_matrix": "H", "mass_matrix_rate": "Hdot"}, "L"),
 }
 """Lynch and Park, *Modern Robotics*; Craig, *Introduction to Robotics*; Siciliano et al., *Robotics: Modelling, Planning and
-Control*; Featherstone, *Rigid Body Dynamics Algorithms*. What a book has no letter for keeps ours."""
+Control*; Featherstone, *Rigid Body Dynamics Algorithms*. A quantity without a letter in a book keeps ours."""
 
 ENERGIES = ("kinetic_energy", "potential_energy", "lagrangian")
 
@@ -62,7 +62,7 @@ OF_Q_AND_QD = (
     "generalized_momentum", "bias_torque", "constraint_jacobian_dot",
 )  # fmt: skip
 ARGUMENTS: dict[str, int] = {**dict.fromkeys(OF_Q, 1), **dict.fromkeys(OF_Q_AND_QD, 2)}
-"""How many of q, qd a quantity is a function of; nothing is written after one that is not here."""
+"""The arguments written after a quantity: 1 for `(q)`, 2 for `(q, qd)`; none if it is not here."""
 
 GREEK = {
     "alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "epsilon": "ϵ", "zeta": "ζ", "eta": "η", "theta": "θ", "iota": "ι",
@@ -85,7 +85,7 @@ class Name(NamedTuple):
 
 
 def split(name: str) -> Name:
-    """`m1`, `Ixx2`, `l_c1`, `alpha3`, `α3`: letter and subscripts. A name that is anything else is all head."""
+    """Split `m1`, `Ixx2`, `l_c1`, `alpha3` or `α3` into letter and subscripts. A name of any other form is all head."""
     name = SIGNS.get(name[:1], name[:1]) + name[1:] if re.fullmatch(r"[\d_]?", name[1:2]) else name
     pieces = [WORD.fullmatch(piece) for piece in name.split("_")]
     first, rest = pieces[0], name.split("_")[1:]
@@ -105,7 +105,7 @@ def split(name: str) -> Name:
 
 
 def rate(name: str, dots: str = "d") -> str:
-    """The rate of a coordinate in plain text: `xd` of x, `qd1` of q1; with "dd" its acceleration."""
+    """Return the rate of a coordinate in plain text: `xd` for x, `qd1` for q1; with "dd" its acceleration."""
     stem = name.rstrip("0123456789")
     return f"{stem}{dots}{name[len(stem) :]}"
 
@@ -113,20 +113,21 @@ def rate(name: str, dots: str = "d") -> str:
 class Shown(NamedTuple):
     """A number, not negative, as it is written."""
 
-    digits: str  # with a decimal point if it has one
-    bottom: str = ""  # of a fraction, whose top the digits are
-    cut: bool = False  # further digits are missing
-    exponent: int = 0  # of ten
-    rounded: bool = False  # to the digits shown
+    digits: str  # with a decimal point if it has one; the numerator of a fraction
+    bottom: str = ""  # the denominator of a fraction
+    cut: bool = False  # True if further digits are missing
+    exponent: int = 0  # the power of ten
+    rounded: bool = False  # True if it was rounded to the digits shown
 
 
 EXACT = 12
-"""A decimal that ends after so many digits is written in full."""
+"""The most digits of a decimal that is written in full."""
 
 
 def shown(x: Fraction, fractions: bool, digits: int, rounded: bool = False, exact: int = EXACT) -> Shown:
-    """A number >= 0. `fractions`: write 1/2 rather than 0.5, as suits formulas with symbols; only for numerators and denominators
-    up to 12, and not for fifths and tenths, which were decimals; `digits`, `rounded`, `exact`: see `Style`."""
+    """Return a number >= 0 as it is written. `fractions`: write 1/2 rather than 0.5, as suits formulas with symbols; only for
+    numerators and denominators up to 12, and not for fifths and tenths, which were decimals; `digits`, `rounded`, `exact`: see
+    `Style`."""
     if x.denominator == 1 and x < 10**EXACT:
         return Shown(str(x.numerator))
     if fractions and x.numerator <= 12 and x.denominator <= 12 and x.denominator % 5:
@@ -140,7 +141,7 @@ def shown(x: Fraction, fractions: bool, digits: int, rounded: bool = False, exac
     if rounded:
         near = round(x * Fraction(10) ** (digits - 1 - order)) * Fraction(10) ** (order - digits + 1)
         places = digits - 1 - magnitude(near)
-        if 0 < places <= EXACT:  # 2.3996 is 2.40: a zero that was found out is shown
+        if 0 < places <= EXACT:  # 2.3996 is 2.40: a zero that is a significant digit is shown
             return Shown(placed(str(near * 10**places), places), rounded=True)
         return (finite(near, digits) or Shown(str(near.numerator)))._replace(rounded=True)
     kept = str(x * Fraction(10) ** (digits - 1 - order) // 1)
@@ -151,13 +152,12 @@ def shown(x: Fraction, fractions: bool, digits: int, rounded: bool = False, exac
 
 
 def finite(x: Fraction, exact: int) -> Shown | None:
-    """The decimal itself, if it ends after so many digits."""
-    bottom = x.denominator
-    twos, fives = exponent_of(bottom, 2), exponent_of(bottom, 5)
-    if bottom != 2**twos * 5**fives:
+    """Return the decimal if it has at most `exact` digits; otherwise None."""
+    twos, fives = (multiplicity(prime, x.denominator) for prime in (2, 5))
+    if x.denominator != 2**twos * 5**fives:
         return None
     places = max(twos, fives)
-    whole = str(x.numerator * 10**places // bottom)
+    whole = str(x.numerator * 10**places // x.denominator)
     significant = whole.strip("0")
     if len(significant) > exact:
         return None
@@ -166,7 +166,8 @@ def finite(x: Fraction, exact: int) -> Shown | None:
     return Shown(placed(significant, len(significant) - 1), exponent=magnitude(x))
 
 
-def exponent_of(n: int, prime: int) -> int:
+def multiplicity(prime: int, n: int) -> int:
+    """Return how often a prime divides n."""
     count = 0
     while n % prime == 0:
         n //= prime
@@ -175,13 +176,13 @@ def exponent_of(n: int, prime: int) -> int:
 
 
 def magnitude(x: Fraction) -> int:
-    """The power of ten of the first digit."""
+    """Return the power of ten of the first digit."""
     guess = len(str(x.numerator)) - len(str(x.denominator))
     return guess if x >= Fraction(10) ** guess else guess - 1
 
 
 def placed(whole: str, places: int) -> str:
-    """Digits with a decimal point so many places from the right."""
+    """Return digits with a decimal point that many places from the right."""
     if places <= 0:
         return whole
     whole = whole.rjust(places + 1, "0")

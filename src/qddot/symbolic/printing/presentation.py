@@ -1,4 +1,4 @@
-"""From a polynomial of the ring to what is printed: a sum of (parameters) x (sines and cosines) x (rates), as short as can be."""
+"""Polynomials of the ring as trees to print: sums of (parameters) x (sines and cosines) x (rates), as short as can be."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 SortedTerms: TypeAlias = list[tuple[Monomial, tuple, dict[Monomial, fmpq]]]
 
 REMEMBERED = 1000
-"""Terms of a polynomial that is sorted out once, however often it is printed: the search for short sines takes most of the time."""
+"""The most terms of a polynomial whose sorted terms are kept for the next printing: the search for short sines is slow."""
 
 _SORTED_OUT: WeakKeyDictionary[RobotInLetters, dict[tuple, list[tuple[Poly, SortedTerms]]]] = WeakKeyDictionary()
 
@@ -37,7 +37,7 @@ ANGLES, GROUPS = ("sum", "single"), ("trigonometric", "parameter", "rates", "non
 
 @dataclass(frozen=True)
 class Style:
-    """How a form is written.
+    """The options of writing a form.
 
     Attributes:
         angles: `"sum"`: sines and cosines of sums, `c_{12}`, where that is shorter; `"single"`: only of each joint's angle.
@@ -45,10 +45,10 @@ class Style:
             one term for each product of parameters and rates, its sines and cosines collected; `"rates"`: one term for each
             acceleration and product of rates, all else collected, as equations of motion are written; `"none"`: expanded.
         abbreviate: collects short names for products and sums of parameters; None writes them out.
-        notation: whose letters are used: see `qddot.symbolic.printing.notation`.
-        digits: significant digits of a number that has no short exact form. Such a number is cut and ends in `...`, so that the
-            digits shown are its digits; or it is `rounded`, and ends.
-        exact: how many digits a decimal may have to be written in full.
+        notation: the book whose letters are used: see `qddot.symbolic.printing.notation`.
+        digits: significant digits of a number that has no short exact form. Such a number is cut and ends in `...`.
+        rounded: round such a number instead of cutting it.
+        exact: the most digits of a decimal that is written in full.
         lhs: begin with the name of the quantity, `M(q) = `.
     """
 
@@ -89,7 +89,7 @@ class Presentation:
         self.angles = list(alphabet.angles)
         self.clusters = clusters_of(equations.lifted, self.angles)
         place = {angle: (k, j) for k, cluster in enumerate(self.clusters) for j, angle in enumerate(cluster.angles)}
-        self.sort: list[int] = []  # of each letter: 0 moves, 1 is a parameter, 2 is the sine or cosine of a joint
+        self.sort: list[int] = []  # for each letter: 0 moves, 1 is a parameter, 2 is the sine or cosine of a joint
         self.turning: dict[int, tuple[int, int]] = {}  # letter -> cluster, place of its exponent there
         for i, g in enumerate(self.ring.generators):
             turns = g.kind in ("cos", "sin") and g.of.coordinate is not None
@@ -105,7 +105,7 @@ class Presentation:
             style.abbreviate.bind(equations)
 
     def entry(self, x: Any) -> Node:
-        """A polynomial or a fraction of two, as a tree."""
+        """Return a polynomial, or a fraction of two, as a tree."""
         if hasattr(x, "den"):
             return quotient_tree(self, x.num, x.den)
         key = len(x), x.p.monomial(0) if x else ()
@@ -118,11 +118,11 @@ class Presentation:
 
     @property
     def may_choose(self) -> bool:
-        """Several trees may be made and the shortest taken: not where each gives short names to what it is made of."""
+        """True if several trees may be made and the shortest taken: not if making one defines abbreviations."""
         return self.style.group != "none" and self.style.abbreviate is None
 
     def compact(self, p: Poly) -> Node:
-        """Part of a fraction: grouped as is shortest, with what is common taken out, since it stands in parentheses anyway."""
+        """Return part of a fraction in the shortest grouping, common factors taken out since it is in parentheses anyway."""
         plain = self.entry(p)
         if not self.may_choose or p.letters() & self.equations.alphabet.loads.keys():
             return plain
@@ -150,12 +150,12 @@ class Presentation:
         return gathered([self._with_waves(motion, m, waves) for (motion, m), waves in by.items()])
 
     def _with_magnitude(self, i: int, times: Node, rest: Node) -> Node:
-        """`rest + times |load|`, of the load that letter i is the sign of."""
+        """Return `rest + times |load|` for the load whose sign is letter i."""
         last = product([*(times.factors if isinstance(times, Product) else [times]), Call("abs", (self._load(i),))])
         return total([*(rest.terms if isinstance(rest, Sum) else [rest] if rest != ZERO else []), last])
 
     def _with_waves(self, motion: Monomial, m: Monomial, waves: list[Term]) -> Term:
-        """One product of parameters and rates times its sum of waves."""
+        """Return one product of parameters and rates times its sum of waves."""
         own = self.term(motion, (), {m: fmpq(1)})
         inner = term_of(gathered(waves, inside=True), own.number)
         last = len(own.factors) - len(motion)
@@ -167,10 +167,10 @@ class Presentation:
         rates = tuple((self.letter(i), e) for i, e in sorted(motion, key=lambda x: self._motion_rank(x[0])))
         return Term(own.number, (*own.factors, *waves, *rates))
 
-    # sorting out ----------------------------------------------------------------------------------------------------------
+    # sorting terms --------------------------------------------------------------------------------------------------------
 
     def terms(self, p: Poly) -> SortedTerms:
-        """(rates, waves, polynomial in the parameters) of each term, in the order in which they are written."""
+        """Return the terms (rates, waves, polynomial in the parameters) in the order in which they are written."""
         if len(p) > REMEMBERED:
             return self._sorted_out(p)
         first = p.p.monomial(0) if p else ()
@@ -193,7 +193,7 @@ class Presentation:
         return [(motion, waves, found[motion, waves]) for motion, waves in ordered]
 
     def split(self, p: Poly) -> dict[Monomial, dict[tuple, fmpq]]:
-        """Rates -> {((exponents in each cluster), parameters): number}."""
+        """Return rates -> {((exponents in each cluster), parameters): number}."""
         found: dict[Monomial, dict[tuple, fmpq]] = {}
         used = sorted(p.letters())
         motion, parameters, turning = ([i for i in used if self.sort[i] == sort] for sort in range(3))
@@ -210,13 +210,13 @@ class Presentation:
         return found
 
     def _rewritten(self, part: dict[tuple, fmpq]) -> dict[tuple, fmpq]:
-        """The shorter of two: each product of parameters with sines and cosines of its own choice, or all with the same."""
+        """Rewrite sines and cosines in the shorter of two ways: for each product of parameters by itself, or for all alike."""
         single = self.style.angles == "single"
         by_parameter: dict[Monomial, dict[tuple, fmpq]] = {}
         for (key, m), x in part.items():
             by_parameter.setdefault(m, {})[key, None] = x
         own: dict[tuple, fmpq] = {}
-        classes: dict[frozenset, dict[tuple, fmpq]] = {}  # what differs only by a number is written alike
+        classes: dict[frozenset, dict[tuple, fmpq]] = {}  # sums that differ only by a factor are written alike
         for m, terms in by_parameter.items():
             lead = next(iter(terms.values()))
             shape = frozenset((key, x / lead) for key, x in terms.items())
@@ -233,7 +233,7 @@ class Presentation:
         return MOTION.index(self.ring.generators[i].kind), i
 
     def motion_order(self, m: Monomial) -> tuple:
-        """Accelerations, then products of velocities, then single ones, then nothing."""
+        """Return a sorting key: accelerations, then products of velocities, then single ones, then terms without rates."""
         ranks = sorted((self._motion_rank(i), -e) for i, e in m)
         return not any(rank[0] == 0 for rank, _ in ranks), -sum(e for _, e in m), ranks
 
@@ -268,7 +268,7 @@ class Presentation:
         return Symbol(f"load{column + 1}", "load", column)
 
     def load(self, symbol: Symbol) -> Node:
-        """Expression that the symbol of a load stands for."""
+        """Return the expression that the symbol of a load stands for."""
         alphabet = self.equations.alphabet
         letter = next(i for i, column in alphabet.loads.items() if column == symbol.index)
         return self.entry(self.ring.adopted(alphabet.signs[letter]))

@@ -1,4 +1,4 @@
-"""Base of all printers: signs, fractions, parentheses, the shapes of arrays. A printer adds how each piece looks."""
+"""Base of all printers: signs, fractions, parentheses, shapes of arrays. A subclass writes the single pieces."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ if TYPE_CHECKING:
     from qddot.symbolic.robot_in_letters import RobotInLetters
 
 SUM, PRODUCT, ATOM = range(3)
-"""How tightly a piece binds."""
+"""The binding strengths of pieces, loosest first."""
 
 PARTS = range(2, 13)
-"""Whole parts of gravity's strength that are written as such."""
+"""The whole numbers by which gravity's strength may be divided in print, as 9.81/2."""
 
 REPEATED = 4
-"""`c_{223}` is the cosine of 2 q2 + q3; with more joints than this in the subscript it is written out."""
+"""The most joints in a subscript, as in `c_{223}`, the cosine of 2 q2 + q3; with more, the sum of angles is written out."""
 
 
 class Printer:
-    """Writes trees. Subclasses say how pieces look; all pieces are strings.
+    """Writes trees as strings. Subclasses write the single pieces.
 
     Attributes:
-        inline: fractions are written `a/b` on one line.
+        inline: True if fractions are written `a/b` on one line.
         current_rates: name of the rate of a motor's current -> number of the motor.
     """
 
@@ -51,7 +51,7 @@ class Printer:
         self.gravities = {abs(x) for x in equations.exact_model.gravity if isinstance(x, Fraction)}
         self.short = not equations.coordinates and not any(re.match(r"[cs]_?\d", name) for name in equations.parameters)
 
-    # pieces: what a printer must say ------------------------------------------------------------------------------------------
+    # pieces, which subclasses write -------------------------------------------------------------------------------------------
 
     def number(self, x: Shown) -> str:
         raise NotImplementedError
@@ -78,7 +78,7 @@ class Printer:
         raise NotImplementedError
 
     def plus(self, terms: Sequence[tuple[bool, str]]) -> str:
-        """Sum of terms, each (is negative, text)."""
+        """Return the sum of terms, each (is negative, text)."""
         first, *rest = terms
         return ("-" if first[0] else "") + first[1] + "".join((" - " if minus else " + ") + text for minus, text in rest)
 
@@ -86,14 +86,14 @@ class Printer:
         raise NotImplementedError
 
     def coordinate(self, i: int) -> Name:
-        """How a joint variable is called: `q1`, or by the name that a system gave it."""
+        """Return the name of a joint variable: `q1`, or the name that a system gave it."""
         named = self.equations.coordinates
         return split(named[i]) if named else Name(self.notation.variable, (str(i + 1),))
 
     # trees --------------------------------------------------------------------------------------------------------------------
 
     def expression(self, node: Node, within: int = SUM) -> str:
-        """The node, in parentheses if it binds less tightly than what it stands in."""
+        """Return the node as text, in parentheses if it binds less tightly than the piece it stands in."""
         if isinstance(node, Sum):
             text = self.plus([self.signed(term) for term in node.terms])
             return text if within == SUM else self.fenced(text)
@@ -122,18 +122,18 @@ class Printer:
         return self._leaves[node]
 
     def signed(self, node: Node) -> tuple[bool, str]:
-        """(is negative, text of the absolute value)."""
-        factors = list(node.factors) if isinstance(node, Product) else [node]
-        number = Fraction(1)
-        if isinstance(factors[0], Number):
-            number = factors[0].value
-            factors = factors[1:]
+        """Return (is negative, text of the absolute value)."""
+        number, *factors = node.factors if isinstance(node, Product) else [node]
+        if isinstance(number, Number):
+            number = number.value
+        else:
+            number, factors = Fraction(1), [number, *factors]
         if len(factors) == 1 and abs(number) == 1 and not is_inverse(factors[0]):
             return number < 0, self.expression(factors[0], SUM if number > 0 and not isinstance(node, Product) else PRODUCT)
         return number < 0, self.product(abs(number), factors)
 
     def product(self, number: Fraction, factors: Sequence[Node]) -> str:
-        """A positive number times some factors, reciprocals under a line: `1/2 a/b`."""
+        """Return a positive number times some factors, reciprocals below a line: `1/2 a/b`."""
         top = [x for x in factors if not is_inverse(x)]
         below = [inverted(x) for x in factors if is_inverse(x)]
         bottom = [x for node in below for x in (node.factors if isinstance(node, Product) else [node])]
@@ -160,14 +160,14 @@ class Printer:
         return shown(number, self.fractions, self.style.digits, self.style.rounded, self.style.exact)
 
     def wave(self, node: Wave) -> str:
-        """`c12`, or `cos(q1 + q2)` where the short form could be misread."""
+        """Return `c12`, or `cos(q1 + q2)` where the short form could be misread."""
         plain = all(self.angles[k].multiple == 1 for k, _ in node.of)
         if self.short and plain and sum(abs(n) for _, n in node.of) <= REPEATED:
             return self.short_wave(node.function[0], self.subscript(node))
         return self.call(node.function, [self.expression(self.angle(node))])
 
     def subscript(self, node: Wave) -> str:
-        """Joint numbers: 12, or 1,12 where there are ten joints; `1-2` for a difference."""
+        """Return the joint numbers: 12, or 1,12 for ten joints and more; `1-2` for a difference."""
         text = ""
         minus = any(n < 0 for _, n in node.of)
         for k, n in node.of:
@@ -178,15 +178,12 @@ class Printer:
         return text
 
     def angle(self, node: Wave) -> Node:
-        """The sum of joint angles."""
+        """Return the argument of a wave, a sum of joint angles."""
         terms: list[Node] = []
         for k, n in node.of:
             angle = self.angles[k]
             whole = isinstance(angle.multiple, Fraction)
-            factors: list[Node] = [
-                Number(angle.multiple * n if whole else Fraction(n)),
-                *([] if whole else [tree_of(angle.multiple)]),
-            ]
+            factors = [Number(angle.multiple * n)] if whole else [Number(Fraction(n)), tree_of(angle.multiple)]
             terms.append(product([*factors, Symbol(f"q{angle.coordinate + 1}", "position", angle.coordinate)]))
         return total(terms)
 
@@ -202,50 +199,52 @@ class Printer:
         raise NotImplementedError
 
     def blocks(self, form: Form, texts: Sequence[str]) -> list[Sequence[str]]:
-        """The matrices of an array of three indices, row by row: one for each first index; of Christoffel symbols one for each
-        last, so that `c_k = qd . Gamma_k qd`."""
+        """Return the matrices of an array of three indices, row by row: one for each first index; for Christoffel symbols one for
+        each last, so that `c_k = qd . Gamma_k qd`."""
         array = np.array(texts, dtype=object).reshape(-1, *form.shape[-2:])
         return [list(x.flat) for x in (np.moveaxis(array, -1, 0) if form.name == "christoffel" else array)]
 
     def name(self, form: Form) -> str:
-        """The left-hand side of a form: `M(q)`. Raises InputError: the form is a part or a combination and has no name."""
+        """Return the left-hand side of a form: `M(q)`. Raises InputError: the form is a part or a combination and has no name."""
         if not form.name:
             raise InputError("this form is a part or a combination of quantities and has no name: lhs=True needs one")
         return self.quantity(form.name, bare=form.ndim > 2)
 
     def quantity(self, name: str, bare: bool = False) -> str:
-        """The letter of a quantity and, unless `bare`, what it is a function of."""
+        """Return the letter of a quantity with its arguments, or without if `bare`."""
         raise NotImplementedError
 
     def letter(self, name: str) -> tuple[str, int]:
-        """The letter of a quantity and how many of q, qd it is a function of."""
+        """Return the letter of a quantity, and how many of q, qd are its arguments."""
         return self.notation.quantities.get(name, name), ARGUMENTS.get(name, 0)
 
     def equal(self, left: str, right: str) -> str:
-        """An equation."""
-        raise NotImplementedError
+        """Return an equation."""
+        return f"{left} = {right}"
 
     def law(self, summands: Sequence[Form]) -> str:
-        """`tau = M(q)*qdd + c(q, qd) + g(q)`: how the forms, of which the first is M, make the joint forces."""
+        """Return the equation of motion, `tau = M(q)*qdd + c(q, qd) + g(q)`, of its summands, the first of which is M."""
         inertial, *rest = [self.name(form) for form in summands]
         terms = [self.times([inertial, self.quantity("forward_dynamics")]), *rest]
         return self.equal(self.quantity("inverse_dynamics"), self.plus([(False, term) for term in terms]))
 
 
 def is_inverse(x: Node) -> bool:
+    """Tell whether a node is a reciprocal or a power of one."""
     return isinstance(x, Inverse) or (isinstance(x, Power) and isinstance(x.base, Inverse))
 
 
 def inverted(x: Node) -> Node:
-    if isinstance(x, Inverse):
-        return x.of
-    assert isinstance(x, Power)
-    assert isinstance(x.base, Inverse)
-    return Power(x.base.of, x.exponent)
+    """Return what a reciprocal, or a power of one, has below the line."""
+    if isinstance(x, Power):
+        assert isinstance(x.base, Inverse)
+        return Power(x.base.of, x.exponent)
+    assert isinstance(x, Inverse)
+    return x.of
 
 
 def printer_for(target: str, equations: RobotInLetters, options: Mapping[str, Any]) -> Printer:
-    """The printer of `"latex"`, `"text"` or `"mathml"`. Raises InputError: there is no such printer."""
+    """Return the printer for `"latex"`, `"text"` or `"mathml"`. Raises InputError: there is no such printer."""
     from qddot.symbolic.printing.latex import LatexPrinter
     from qddot.symbolic.printing.mathml import MathmlPrinter
     from qddot.symbolic.printing.text import TextPrinter

@@ -1,14 +1,15 @@
-"""Fractions as people write them: what divides evenly stands before, what the parts have in common is taken out of them.
+"""Fractions as people write them: terms that divide evenly stand before the fraction, common factors before its sums.
 
 A sum over one denominator may be whole in some of its letters: `(m1 c12^2 + m2 s2^2) / s2^2` is `m2 + m1 c12^2 / s2^2`, and the
-energy `H(q, p)` is a fraction plus the potential energy. So the terms above are sorted by the letters that the denominator does not
-have, and what multiplies each is divided by itself.
+energy `H(q, p)` is a fraction plus the potential energy. So the terms of the numerator are sorted by the letters that the
+denominator does not have, and the coefficient of each is divided separately.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from fractions import Fraction
+from math import prod
 from typing import TYPE_CHECKING
 
 from qddot.symbolic.exact.ratio import Ratio, divide
@@ -20,20 +21,20 @@ if TYPE_CHECKING:
     from qddot.symbolic.printing.presentation import Presentation
 
 MOVES, WAVES = 0, 2
-"""Of `Presentation.sort`."""
+"""Values of `Presentation.sort`."""
 
 LARGE = 1000
-"""Factors with larger numbers were made of decimals: then one of their numbers is 1, instead of all being whole."""
+"""The largest whole number in a factor; one with larger numbers, which come from decimals, is scaled so that one of them is 1."""
 
 LONG = 1000
-"""Terms: what is longer nobody reads, and it is not taken apart."""
+"""The most terms of a numerator that is taken apart: longer ones nobody reads."""
 
 APART = 4
-"""Fractions, at most, that one is taken apart into."""
+"""The most fractions into which one is taken apart."""
 
 
 def quotient_tree(shown: Presentation, num: Poly, den: Poly) -> Node:
-    """`num / den`, as a sum of something whole and fractions where that is shorter."""
+    """Return `num / den`, as a sum of a polynomial and fractions if that is shorter."""
     if len(num) > LONG or not shown.may_choose:
         return fraction_tree(shown, num, den)
     whole, rest = divided(shown, num, den)
@@ -46,7 +47,7 @@ def quotient_tree(shown: Presentation, num: Poly, den: Poly) -> Node:
     quotient, left = (Poly(num.ring, part, num.marks | den.marks) for part in divmod(rest.p, den.p))
     if quotient and left:
         proper = added(shown, whole + quotient, fraction_tree(shown, left, den))
-        if moves(den):  # friction: what is left of it at high speed, and what it has more at low speed
+        if moves(den):  # friction: the limit at high speed, and what is added at low speed
             return proper
         found.append(proper)
     return min(found, key=size)
@@ -57,12 +58,12 @@ def moves(p: Poly) -> bool:
 
 
 def others(shown: Presentation, den: Poly, num: Poly) -> list[int]:
-    """Letters that stand above alone. Sines and cosines do not count: they belong together, whatever the joint."""
+    """Return the letters of the numerator alone. Sines and cosines do not count: they belong together, whatever the joint."""
     return [i for i in sorted(num.letters() - den.letters()) if shown.sort[i] != WAVES]
 
 
 def divided(shown: Presentation, num: Poly, den: Poly) -> tuple[Poly, Poly]:
-    """(what of it divides evenly, divided; the rest)."""
+    """Return (whole, rest) with `num = whole den + rest`: the coefficients that divide evenly, divided, and the others."""
     whole = rest = num.ring.constant(0)
     letters = others(shown, den, num)
     for powers, part in num.coefficients(letters).items():
@@ -76,14 +77,12 @@ def divided(shown: Presentation, num: Poly, den: Poly) -> tuple[Poly, Poly]:
 
 
 def product_of(p: Poly, letters: list[int], powers: tuple[int, ...]) -> Poly:
-    found = p.ring.constant(1)
-    for i, e in zip(letters, powers):
-        found = found * p.ring.letters[i] ** int(e) if e else found
-    return found
+    """Return the product of letters of p's ring with these exponents."""
+    return prod((p.ring.letters[i] ** int(e) for i, e in zip(letters, powers)), start=p.ring.constant(1))
 
 
 def taken_apart(shown: Presentation, num: Poly, den: Poly) -> Node | None:
-    """One fraction for each product of what moves: `p1^2 / (2 I1) + p2^2 / (2 m2)`."""
+    """Return a sum of one fraction for each product of moving letters, `p1^2 / (2 I1) + p2^2 / (2 m2)`; None if they are many."""
     letters = [i for i in others(shown, den, num) if shown.sort[i] == MOVES]
     parts = num.coefficients(letters)
     if not 1 < len(parts) <= APART:
@@ -91,9 +90,8 @@ def taken_apart(shown: Presentation, num: Poly, den: Poly) -> Node | None:
     fractions = []
     for powers, part in parts.items():
         quotient, monomial = divide(part, den), product_of(num, letters, powers)
-        own = quotient.num if isinstance(quotient, Ratio) else quotient
-        below = quotient.den if isinstance(quotient, Ratio) else num.ring.constant(1)
-        fractions.append((own * monomial, below))
+        top, bottom = (quotient.num, quotient.den) if isinstance(quotient, Ratio) else (quotient, num.ring.constant(1))
+        fractions.append((top * monomial, bottom))
     ordered = sorted(fractions, key=lambda pair: shown.motion_order(next(iter(shown.split(pair[0])))))
     return total([fraction_tree(shown, *pair) for pair in ordered])
 
@@ -105,14 +103,14 @@ def added(shown: Presentation, whole: Poly, rest: Node) -> Node:
 
 
 def fraction_tree(shown: Presentation, num: Poly, den: Poly) -> Node:
-    """One fraction: numbers and a sign in front, powers of sums below."""
+    """Return one fraction: numbers and a sign in front, powers of sums in the denominator."""
     above, below = product_term(shown.compact(num)), denominator(shown, den)
     bottom = Term(Fraction(1), below.factors).node
     return Term(above.number / below.number, (*above.factors, *([] if bottom == ONE else [(Inverse(bottom), 1)]))).node
 
 
 def denominator(shown: Presentation, den: Poly) -> Term:
-    """Denominator as a product of powers: parameters, then sines and cosines, then sums."""
+    """Return the denominator as a product of powers: parameters, then sines and cosines, then sums."""
     number, parts = den.p.factor_squarefree()
     found, powers = fraction(number), Counter[Node]()
     for part, exponent in parts:
@@ -129,14 +127,14 @@ def denominator(shown: Presentation, den: Poly) -> Term:
 
 
 def product_term(node: Node) -> Term:
-    """A product with its number; a sum all of whose terms are negative as minus its opposite."""
+    """Return a node as a product with a number; a sum with only negative terms as -1 times its opposite."""
     if isinstance(node, Sum) and all(term_of(x, Fraction(1)).number < 0 for x in node.terms):
         return Term(Fraction(-1), ((total([term_of(x, Fraction(-1)).node for x in node.terms]), 1),))
     return term_of(positive_first(node), Fraction(1))
 
 
 def positive_first(node: Node) -> Node:
-    """A sum that begins with one of its positive terms."""
+    """Return a sum with one of its positive terms first; other nodes as they are."""
     if not isinstance(node, Sum):
         return node
     first = next(x for x in node.terms if term_of(x, Fraction(1)).number > 0)

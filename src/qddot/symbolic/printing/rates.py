@@ -1,4 +1,4 @@
-"""Sums by what moves: `(m1 + m2) L1^2 qdd1 - m2 L1 L2 s2 (2 qd1 qd2 + qd2^2)`, or `-L1 s1 qd1 - L2 s12 (qd1 + qd2)`."""
+"""Sums grouped by rates: `(m1 + m2) L1^2 qdd1 - m2 L1 L2 s2 (2 qd1 qd2 + qd2^2)`, or `-L1 s1 qd1 - L2 s12 (qd1 + qd2)`."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     from qddot.symbolic.printing.presentation import Presentation
 
 Coefficient = dict[tuple, dict[Monomial, fmpq]]
-"""Waves -> polynomial in the parameters and positions."""
+"""Waves -> polynomial in the parameters and positions, which together multiply a product of rates."""
 
 Rates = dict[Monomial, fmpq]
 """A sum of products of rates."""
 
 
 def by_rates(shown: Presentation, terms: list[tuple[Monomial, tuple, dict[Monomial, fmpq]]], inside: bool = False) -> Node:
-    """Sum with terms grouped by products of rates, and rates with the same coefficient put together. `terms`: as of
-    `Presentation.terms`; `inside`: the sum stands in parentheses, so that what its terms have in common may stand before them."""
+    """Return the sum with terms grouped by products of rates, and rates with the same coefficient put together. `terms`: as from
+    `Presentation.terms`; `inside`: the sum stands in parentheses, so that common factors may stand before them."""
     groups: dict[Monomial, Coefficient] = {}
     for motion, waves, q in terms:
         rates = tuple(x for x in motion if shown.ring.generators[x[0]].kind != "position")
@@ -46,13 +46,13 @@ def total_of(terms: list[Term]) -> Node:
 
 
 def velocities(shown: Presentation, rates: Monomial) -> int:
-    """1 for a velocity, 2 for a product of two, 0 for anything else."""
+    """Return 1 for a velocity, 2 for a product of two, 0 for anything else."""
     degree = sum(e for _, e in rates)
     return degree if degree <= 2 and all(shown.ring.generators[i].kind == "velocity" for i, _ in rates) else 0
 
 
 def each(shown: Presentation, block: dict[Monomial, Coefficient], joins: bool) -> list[Term]:
-    """One term for each product of rates; where it `joins`, one for all that the same thing multiplies, but for a number."""
+    """Return one term for each product of rates; with `joins`, one for all whose coefficients differ only by a number."""
     alike: dict[object, Rates] = {}
     for rates, coefficient in block.items():
         flat = {(waves, m): x for waves, q in coefficient.items() for m, x in q.items()}
@@ -70,7 +70,7 @@ def each(shown: Presentation, block: dict[Monomial, Coefficient], joins: bool) -
 
 
 def by_turning(shown: Presentation, block: dict[Monomial, Coefficient]) -> list[Term] | None:
-    """One term for each rate at which something turns, `qd1 + qd2`, or its square; None where there are others."""
+    """Return one term for each rate at which a body turns, `qd1 + qd2`, or its square; None if there are other rates."""
     by: dict[tuple, Rates] = {}
     for rates, coefficient in block.items():
         for waves, q in coefficient.items():
@@ -93,7 +93,7 @@ def parts_of(shown: Presentation, coefficient: Coefficient) -> list[Term]:
 
 
 def times(shown: Presentation, parts: list[Term], rates: Rates) -> Term:
-    """The sum of some parts, times a sum of rates."""
+    """Return the sum of some parts times a sum of rates."""
     root = square_root(rates)
     by = Fraction(1) if root else scale([fraction(x) for x in rates.values()])
     parts = [Term(term.number * by, term.factors) for term in parts]
@@ -110,13 +110,13 @@ def times(shown: Presentation, parts: list[Term], rates: Rates) -> Term:
 
 
 def is_turning(rates: Rates) -> bool:
-    """One product of rates, a sum of rates each taken once, or the square of one."""
+    """Tell whether rates are one product, a sum of single rates (with factors 1 or -1), or the square of such a sum."""
     linear = all(sum(e for _, e in m) == 1 and abs(x) == 1 for m, x in rates.items())
     return len(rates) == 1 or linear or square_root(rates) is not None
 
 
 def square_root(rates: Rates) -> Rates | None:
-    """`qd1 + qd2` of `qd1^2 + 2 qd1 qd2 + qd2^2`; None where there is none."""
+    """Return the root of a square, `qd1 + qd2` for `qd1^2 + 2 qd1 qd2 + qd2^2`; None if it is no square of a sum."""
     letters = [m[0][0] for m, x in rates.items() if len(m) == 1 and m[0][1] == 2 and x == 1]
     if len(letters) < 2 or len(rates) != len(letters) * (len(letters) + 1) // 2:
         return None

@@ -1,4 +1,4 @@
-"""Equations as an object shows itself: M, c, g and what else acts, in a terminal and in a notebook."""
+"""Equations as an object displays itself, in a terminal and in a notebook: M, c, g, friction and springs."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from qddot.symbolic.form import Form
 
 JOINTS = 3
-"""Beyond this many, what there is to ask for is said instead: the forms would fill pages, and take time."""
+"""The most joints whose forms are displayed; for more, which fill pages and take time, the parts to ask for are listed."""
 
 TERMS = 60
-"""Of a form in a notebook; longer ones are shown as their entries' sizes."""
+"""The most terms of a form that a notebook displays; of longer ones, the sizes of the entries."""
 
 
 class Part(NamedTuple):
-    """A summand of the equations: its letter, of what it depends, its role, its form."""
+    """A summand of the equations: its letter, its arguments, its role, its form."""
 
     letter: str
     of: str
@@ -35,7 +35,7 @@ def head(equations: Equations) -> str:
 
 
 def parts(equations: Equations) -> list[Part]:
-    """M, c, g, and friction and springs where there are any; none of a robot with many joints."""
+    """Return the summands with their letters; none for a robot with many joints."""
     if not 0 < equations.nv <= JOINTS:
         return []
     how = {
@@ -49,19 +49,19 @@ def parts(equations: Equations) -> list[Part]:
 
 
 def summands(equations: Equations) -> list[Form]:
-    """M, c, g, and friction and springs where there are any."""
+    """Return M, c, g, and friction and springs if there are any."""
     more = (equations.friction_torque, equations.spring_torque)
     return [equations.M, equations.c, equations.g, *(form for form in more if any(x != 0 for x in form.entries.flat))]
 
 
 def law(found: list[Part]) -> str:
-    """`tau = M(q) qdd + c(q, qd) + g(q)`."""
+    """Return `tau = M(q) qdd + c(q, qd) + g(q)`."""
     first, *rest = found
     return " + ".join([f"tau = {first.letter}({first.of}) qdd", *(f"{x.letter}({x.of})" for x in rest)])
 
 
 def text(equations: Equations) -> str:
-    """The head and the forms; long entries are counted."""
+    """Return the head and the forms; the terms of long entries are counted."""
     found = parts(equations)
     if not found:
         return head(equations)
@@ -73,7 +73,7 @@ def text(equations: Equations) -> str:
 
 
 def html(equations: Equations) -> str:
-    """A card with the forms as MathML."""
+    """Return a card with the forms as MathML."""
     found = parts(equations)
     title = f"<h3>{escape(head(equations))}</h3>"
     if not found:
@@ -90,7 +90,7 @@ def html(equations: Equations) -> str:
 
 
 def typeset_law(found: list[Part]) -> str:
-    """`tau = M(q) qdd + c(q, qd) + g(q)` as MathML."""
+    """Return `tau = M(q) qdd + c(q, qd) + g(q)` as MathML."""
     q, qd, qdd = (dotted("<mi>q</mi>", DOTS[kind]) for kind in ("position", "velocity", "acceleration"))
     of = {"q": q, "qd": qd, "q, qd": f"{q}<mo>,</mo>{qd}"}
     first, *rest = (f'<mi>{x.letter}</mi><mo stretchy="false">(</mo>{of[x.of]}<mo stretchy="false">)</mo>' for x in found)
@@ -98,7 +98,7 @@ def typeset_law(found: list[Part]) -> str:
 
 
 def latex(equations: Equations) -> str | None:
-    """M, c and g below each other; None where they are long, so that a notebook shows something else."""
+    """Return M, c and g below each other; None if they are long, so that a notebook shows something else."""
     found = parts(equations)
     if not found or sum(len(x) for part in found for x in part.form.entries.flat) > 2 * TERMS:
         return None

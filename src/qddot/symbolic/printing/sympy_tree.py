@@ -10,6 +10,7 @@ from qddot.symbolic.printing.tree import Call, Inverse, Node, Number, Symbol, po
 
 
 def tree_of(expression: Any) -> Node:
+    """Return a number or SymPy expression as a tree."""
     if isinstance(expression, (int, Fraction)):
         return Number(Fraction(expression))
     if expression.is_Symbol:

@@ -1,4 +1,4 @@
-"""Forms as plain text: `2*m2*L1*L2*c2 + m1*L1**2`, ASCII wherever the names of the symbols are. A name that is no identifier stands
+"""The printer of plain text: `2*m2*L1*L2*c2 + m1*L1**2`, ASCII if the names of the symbols are. A name that is no identifier stands
 between backquotes."""
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 DOTS = {"position": "", "velocity": "d", "acceleration": "dd"}
 BRIEF = 60
-"""Terms beyond which an entry is only counted in a `repr`."""
+"""The most terms of an entry that a `repr` writes; those of longer ones are counted."""
 
 
 class TextPrinter(Printer):
@@ -35,7 +35,7 @@ class TextPrinter(Printer):
         return name if name.isidentifier() else f"`{name}`"
 
     def wave(self, node: Wave) -> str:
-        """A difference of angles is written out."""
+        """Write `c12`, but differences of angles in full."""
         if any(n < 0 for _, n in node.of):
             return self.call(node.function, [self.expression(self.angle(node))])
         return super().wave(node)
@@ -67,14 +67,11 @@ class TextPrinter(Printer):
         variable = self.notation.variable
         given = ", ".join([variable, f"{variable}d"][:arguments])
         shown = letter.replace("qdd", f"{variable}dd")
-        return f"{shown}({given})" if given else shown  # an array of three indices is one here, and has them, too
-
-    def equal(self, left: str, right: str) -> str:
-        return f"{left} = {right}"
+        return f"{shown}({given})" if given else shown  # `bare` or not: here an array of three indices has a single name
 
 
 def nested(array: np.ndarray, indent: int = 0) -> str:
-    """Text of an array as NumPy writes it."""
+    """Return an array of texts as NumPy writes it."""
     if array.ndim == 1:
         return "[" + ", ".join(array) + "]"
     between = "," + "\n" * (array.ndim - 1) + " " * (indent + 1)
@@ -82,7 +79,7 @@ def nested(array: np.ndarray, indent: int = 0) -> str:
 
 
 def brief(form: Form) -> str:
-    """The text of a form, its long entries only counted: `<258 terms>`."""
+    """Return the text of a form with long entries only counted: `<258 terms>`."""
     from qddot.symbolic.printing.presentation import Presentation, Style
 
     printer, presentation = TextPrinter(form.equations, Style()), Presentation(form.equations, Style())
@@ -92,7 +89,7 @@ def brief(form: Form) -> str:
 
 
 def plain(p: Poly) -> str:
-    """A polynomial as it stands in the ring, every term by itself."""
+    """Return a polynomial as it is in the ring, term by term."""
     names = [g.name for g in p.ring.generators]
     parts = []
     for powers, coefficient in p.terms():

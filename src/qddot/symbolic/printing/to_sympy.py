@@ -1,4 +1,4 @@
-"""Forms as SymPy expressions, for whatever one wants to do there."""
+"""Forms as SymPy expressions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def to_sympy(form: Form) -> Any:
 
 
 class Letters(dict[int, Any]):
-    """The robot's own symbols as they are, all others as real symbols of the same name; sines and cosines of `q1`, `q2`, ..."""
+    """Letters as SymPy expressions: the robot's own symbols, real symbols for all others; sines and cosines of `q1`, `q2`, ..."""
 
     def __init__(self, equations: RobotInLetters) -> None:
         self.alphabet = equations.alphabet

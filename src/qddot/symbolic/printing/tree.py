@@ -1,6 +1,4 @@
-"""Tree that is printed: a small tree of sums, products and powers over numbers, symbols and waves. Every printer takes the same
-one.
-"""
+"""The tree that all printers print: sums, products and powers of numbers, symbols and waves."""
 
 from __future__ import annotations
 
@@ -17,19 +15,19 @@ class Symbol(NamedTuple):
     """A letter with a name."""
 
     name: str
-    kind: str = "parameter"  # as of a `Generator`, or `"constant"` for an abbreviation
-    index: int = 0  # which coordinate (or column) it belongs to, for a joint variable or rate
+    kind: str = "parameter"  # that of a `Generator`, or `"constant"` for an abbreviation
+    index: int = 0  # coordinate or column of a joint variable or rate
 
 
 class Wave(NamedTuple):
-    """The sine or cosine of a sum of joint angles: `of` pairs the number of an angle with its multiple, `((0, 1), (1, 1))`."""
+    """The sine or cosine of a sum of joint angles: `of` pairs the index of an angle with its multiple, `((0, 1), (1, 1))`."""
 
     function: str
     of: tuple[tuple[int, int], ...]
 
 
 class Call(NamedTuple):
-    """A function of other things: the square root of a number, the cosine of a constant angle, the sign of a rate."""
+    """A function of other nodes: the square root of a number, the cosine of a constant angle, the sign of a rate."""
 
     function: str
     of: tuple[Node, ...]
@@ -62,7 +60,7 @@ def power(base: Node, exponent: int) -> Node:
 
 
 def product(factors: list[Node]) -> Node:
-    """Product of factors, those that are 1 left out."""
+    """Return the product of factors, those that are 1 left out."""
     kept = [x for x in factors if not isinstance(x, Number) or x.value != 1]
     return Product(tuple(kept)) if len(kept) > 1 else kept[0] if kept else ONE
 
@@ -72,7 +70,7 @@ def total(terms: list[Node]) -> Node:
 
 
 def size(node: Node) -> int:
-    """How long it is to read, in letters: a power counts as often as it multiplies, a pair of parentheses as one letter."""
+    """Return the length of a node in letters: a power counts its base several times, a pair of parentheses is one letter."""
     if isinstance(node, Sum):
         return 1 + sum(map(size, node.terms))
     if isinstance(node, Product):
@@ -85,7 +83,7 @@ def size(node: Node) -> int:
 
 
 def leaves(node: Node) -> Iterator[Node]:
-    """The symbols, waves and numbers in it, from left to right."""
+    """Yield the symbols, waves and numbers in a node, from left to right."""
     if isinstance(node, (Sum, Product, Call)):
         for part in node[-1]:
             yield from leaves(part)

@@ -1,7 +1,7 @@
 """Bounds of M, c and g over a box of configurations: guaranteed ones, and the largest values found.
 
-Every term is looked at as a matrix whose induced norms are wanted: M itself; g, a single column; and the Christoffel symbols as the
-n x n^2 matrix that takes the products qd_i qd_j to c.
+Every term is a matrix whose induced norms are bounded: M itself; g, a single column; and the Christoffel symbols as the n x n^2
+matrix that takes the products qd_i qd_j to c.
 """
 
 from __future__ import annotations
@@ -52,18 +52,18 @@ DETERMINANT = "rigorous: determinant and trace of M, by their coefficients"
 
 @dataclass(frozen=True, eq=False)
 class Bound:
-    """One constant: floats, or SymPy expressions where the robot has symbols (which are taken to be positive).
+    """A bound: floats, or SymPy expressions where the robot has symbols (which are taken to be positive).
 
     Attributes:
         name: `mu_1`, `mu_2`, `c_b` or `g_b`.
         norm: 1, 2 or inf.
-        rigorous: holds for every configuration; None where symbols leave it open.
-        how: in what way that is known.
-        attained: at `q` (for `c_b`: moving along `qd`), the largest value that a search found (for `mu_1`: the least). An estimate
-            from inside, unless `is_tight`; None where symbols leave it open or a joint needs limits.
+        rigorous: the bound that holds for every configuration; None if symbols leave it open.
+        how: the method that gave it.
+        attained: the largest value that a search found (for `mu_1`: the least), at `q` (for `c_b`: moving along `qd`). The best
+            bound lies between it and `rigorous`. None if symbols leave it open or a joint needs limits.
         coefficients: the bound by the sum of absolute coefficients, for comparison; None for `mu_1`.
         entries: for `c_b` in the 2-norm, the bound `n^2 max |Gamma_ijk|` of the textbooks.
-        of_q: where a slider without limits leaves no constant, a bound that depends on its position: a SymPy expression in the
+        of_q: where a slider without limits leaves no constant bound, one that depends on its position: a SymPy expression in the
             positions `q1, q2, ...` (and symbols); None otherwise.
     """
 
@@ -80,7 +80,7 @@ class Bound:
 
     @property
     def is_tight(self) -> bool:
-        """No bound can be better: the rigorous one is attained, to five digits."""
+        """True if the rigorous bound is attained, to five digits, so that no bound is better."""
         if self.attained is None or self.rigorous is None:
             return False
         off = sympy.simplify(self.rigorous / self.attained - 1) if self.attained != 0 else sympy.sympify(self.rigorous)
@@ -94,8 +94,8 @@ class Term:
     """M, c or g. Arrays have the shape (columns, rows) of the transposed matrix.
 
     Attributes:
-        scale: what multiplies all of it: 1, or the one product of parameters that occurs; None if there are several.
-        spectrum: the rest, if there is a scale.
+        scale: the common factor: 1, or the one product of parameters that occurs; None if there are several.
+        spectrum: the term divided by the scale, if there is one.
         open_joints: joints that need limits for a bound to exist.
     """
 
@@ -117,7 +117,7 @@ class Term:
 
     @cached_property
     def columns(self) -> np.ndarray:
-        """The columns of qd it depends on."""
+        """The columns of qd that change it."""
         turning, plain = self.harmonics.coordinates()
         return self.domain.columns(turning | plain)
 
@@ -165,17 +165,17 @@ class Bounds:
         return np.swapaxes(C, -1, -2).reshape(len(q), self.n**2, self.n)
 
     def _optimum(self, term: Term, value: Callable[[np.ndarray], np.ndarray], ceiling: float = np.inf) -> tuple[float, np.ndarray]:
-        """Optimum of a function of q that is known not to exceed `ceiling`: how large it becomes, and where."""
+        """Return the largest value found of a function of q that does not exceed `ceiling`, and the values of the columns there."""
         columns = term.columns
         at = lambda x: self.domain.configurations(columns, x)  # noqa: E731
         return maximise(lambda x: value(at(x)), self.domain.start[columns], self.domain.end[columns], ceiling)
 
     def _at(self, term: Term, x: np.ndarray) -> np.ndarray:
-        """The configuration of an optimum."""
+        """Return the configuration of an optimum."""
         return self.domain.configurations(term.columns, x[None])[0]
 
     def _steepest(self, norm: float, ceiling: float, near: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
-        """The largest `|c| / |qd|^2`, with its q and a unit qd; looked for above all `near` a configuration."""
+        """Return the largest `|c| / |qd|^2` found, with its q and a unit qd; many starts are `near` a configuration."""
         columns, n, compute = self.c.columns, self.n, self.compute
         k = len(columns)
 
@@ -221,29 +221,25 @@ class Bounds:
         return Bound(name, norm, scaled(rigorous), how, scaled(attained), q, qd, scaled(coefficients), entries)
 
     def _candidates(self, term: Term, norm: float) -> list[tuple[Any, str]]:
-        """Guaranteed bounds, the one from coefficients first."""
+        """Return guaranteed bounds and their methods, the one from coefficients first."""
         if term.symbolic:
             return [(next(iter(self._sum(term, norm)[0].values()), 0), COEFFICIENTS)]
         sizes = term.spectrum.magnitudes(self.domain.lower, self.domain.upper)
-        lengths = {"M": self.reach and self.reach.M, "g": self.reach and self.reach.g, "c": self.reach and self.reach.christoffel}[
-            term.name
-        ]
+        lengths = self.reach and {"M": self.reach.M, "g": self.reach.g, "c": self.reach.christoffel}[term.name]
         found = [(matrix_norm(sizes.reshape(term.shape), norm), COEFFICIENTS)]
         if lengths is not None:
             found.append((matrix_norm(np.fmin(sizes, lengths.ravel()).reshape(term.shape), norm), LENGTHS))
         return found
 
     def _upper(self, term: Term, norm: float) -> Callable[[Enclosure], np.ndarray]:
+        if norm == 2 and term.name == "M":
+            return lambda e: largest_eigenvalue(term.enclosed(e))
         if norm == 2:
-            return (
-                (lambda e: largest_eigenvalue(term.enclosed(e)))
-                if term.name == "M"
-                else (lambda e: length(term.enclosed(e, across=True)))
-            )
+            return lambda e: length(term.enclosed(e, across=True))
         return lambda e: largest_sum(term.enclosed(e, across=norm != 1))
 
     def _entries(self, term: Term) -> list[Any]:
-        """Bounds of the magnitude of each entry, without the scale."""
+        """Return bounds of the magnitude of each entry, without the scale."""
         if not term.symbolic:
             return list(term.spectrum.magnitudes(self.domain.lower, self.domain.upper))
         sums = term.ranges(self.domain.lower, self.domain.upper).magnitudes().flat
@@ -252,7 +248,7 @@ class Bounds:
     # with symbols ---------------------------------------------------------------------------------------------------------
 
     def _sum(self, term: Term, norm: float, at: np.ndarray | None = None) -> list[Sum]:
-        """The norm from coefficients, in the box or at one configuration: the largest of these sums."""
+        """Return sums, the largest of which bounds the norm by coefficients, in the box or at one configuration."""
         low, high = (self.domain.lower, self.domain.upper) if at is None else (at, at)
         return norm_sums(term.ranges(low, high).magnitudes().reshape(term.shape), norm)
 
@@ -275,7 +271,7 @@ class Bounds:
     # from below -----------------------------------------------------------------------------------------------------------
 
     def least(self, norm: float) -> Bound:
-        """`mu_1`: of the norm of M, for the 2-norm of its eigenvalues."""
+        """Return `mu_1`, the lower bound of the norm of M, for the 2-norm that of its eigenvalues."""
         term = self.M
         if term.open_joints:
             return Bound("mu_1", norm, 0.0, unlimited(term), of_q=least_of_q(term, norm, self._definite_somewhere()))
@@ -294,7 +290,7 @@ class Bounds:
         return Bound("mu_1", norm, rigorous * term.scale, how, -attained * term.scale, self._at(term, x))
 
     def _definite_somewhere(self) -> bool:
-        """M is positive definite at one configuration, with 1 for each symbol."""
+        """Tell whether M is positive definite in the middle of the box, with 1 for each symbol."""
         return self.compute is not None and bool(np.linalg.eigvalsh(self.masses(self.domain.middle()[None]))[0, 0] > 0)
 
     def _symbolic_least(self, norm: float) -> Bound:
@@ -314,13 +310,13 @@ class Bounds:
         return Bound("mu_1", norm, express(ring, chosen), COEFFICIENTS, attained, q)
 
     def _least_sums(self, low: np.ndarray, high: np.ndarray) -> list[Sum]:
-        """For each column of M a sum its absolute values do not fall below."""
+        """Return a lower bound of the sum of absolute values in each column of M."""
         ranges, n = self.M.ranges(low, high), self.n
         return [added(ranges.least_magnitude(i * n + j, i == j) for i in range(n)) for j in range(n)]
 
 
 def christoffel(equations: Equations) -> np.ndarray:
-    """Gamma_ijk with `c_k = sum_ij Gamma_ijk qd_i qd_j`; where qd is not the rate of q, from the Coriolis matrix."""
+    """Return Gamma_ijk with `c_k = sum_ij Gamma_ijk qd_i qd_j`; where qd is not the rate of q, from the Coriolis matrix."""
     if equations.nq == equations.nv:
         return equations.christoffel.entries
     C: Any = equations.coriolis_matrix().entries
@@ -333,7 +329,7 @@ def christoffel(equations: Equations) -> np.ndarray:
 
 
 def with_ones(model: Model) -> Evaluator | None:
-    """Kernels of the robot with 1 for each symbol, if there is such a robot."""
+    """Return the kernels of the robot with 1 for each symbol; None if that is no valid robot."""
     try:
         return Evaluator(model.subs(dict.fromkeys(model.symbols, 1)) if model.symbols else model)
     except QddotError:
@@ -341,6 +337,7 @@ def with_ones(model: Model) -> Evaluator | None:
 
 
 def matrix_norm(transposed: np.ndarray, norm: float) -> float:
+    """Return the norm of a matrix given as its transpose, rounded up; infinite if an entry is not finite."""
     return float(np.linalg.norm(transposed.T, norm)) * (1 + 1e-12) if np.isfinite(transposed).all() else np.inf
 
 
@@ -350,10 +347,11 @@ def unlimited(term: Term) -> str:
 
 
 def rounded(q: np.ndarray) -> np.ndarray:
-    """Angles next to a multiple of 15 degrees become that multiple."""
+    """Round angles next to a multiple of 15 degrees to that multiple."""
     near = np.round(q / TWELFTH) * TWELFTH
     return np.where(abs(q - near) < 1e-5, near, q)
 
 
 def same(s: Sum, t: Sum) -> bool:
+    """Tell whether two sums are equal up to rounding."""
     return all(abs(float(s.get(m, 0)) - float(t.get(m, 0))) <= 1e-9 for m in s.keys() | t.keys())

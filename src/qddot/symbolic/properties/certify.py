@@ -1,6 +1,6 @@
-"""Guaranteed bounds of norms over a box of configurations: branch and bound.
+"""Guaranteed bounds of norms over a box of configurations, by branch and bound.
 
-Each function of an `Enclosure` here gives, box by box, a number the norm does not exceed (or, for `least`, does not fall below).
+Each function of an `Enclosure` returns, box by box, an upper bound of a norm (or, for `least`, of minus the norm).
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ import numpy as np
 
 from qddot.symbolic.properties.spectrum import Compact, Enclosure
 
-SLACK = 1e-12  # relative: more than any rounding error of the linear algebra of small matrices
-CLOSE = 1e-6  # relative: boxes whose bound exceeds the attained value by less are done with
-SPLIT = 64  # boxes at a time
-ROUNDS = 60
+SLACK = 1e-12  # relative, more than any rounding error of the linear algebra of small matrices
+CLOSE = 1e-6  # relative gap between a box's bound and the attained value below which the box is not split
+SPLIT = 64  # boxes that are split in a round
+ROUNDS = 60  # the most rounds
 
 Upper = Callable[[Enclosure], np.ndarray]
 
 
 def certify(compact: Compact, upper: Upper, low: np.ndarray, high: np.ndarray, attained: float, work: float) -> float:
-    """A number that a norm, bounded box by box by `upper`, exceeds nowhere in the box (nq,); the value `attained` somewhere.
+    """Return an upper bound of a norm in the box (nq,), where it is bounded box by box by `upper` and attains `attained`.
 
     Boxes with the largest bound are halved, along the variable that matters most, until all bounds are close to `attained` or
     `work` (boxes times waves times variables) is done.
@@ -65,17 +65,17 @@ def certify(compact: Compact, upper: Upper, low: np.ndarray, high: np.ndarray, a
 
 
 def largest_sum(e: Enclosure) -> np.ndarray:
-    """Upper bound of `max_i sum_j |e_ij|`."""
+    """Return an upper bound of `max_i sum_j |e_ij|`."""
     return np.max(sums(e, np.ones(e.mid.shape)), axis=0)
 
 
 def least_largest_sum(e: Enclosure) -> np.ndarray:
-    """Upper bound of `-max_i sum_j |e_ij|`."""
+    """Return an upper bound of `-max_i sum_j |e_ij|`."""
     return np.min(sums(e, -np.ones(e.mid.shape)), axis=0)
 
 
 def sums(e: Enclosure, sign: np.ndarray) -> np.ndarray:
-    """Upper bounds of `sum_j sign |e_ij|`: linear where the sign of an entry is certain."""
+    """Return upper bounds of `sum_j sign |e_ij|`, linear where the sign of an entry is certain."""
     spread = e.spread
     certain = abs(e.mid) > spread
     s = np.where(certain, np.sign(e.mid) * sign, 0.0)
@@ -84,7 +84,7 @@ def sums(e: Enclosure, sign: np.ndarray) -> np.ndarray:
 
 
 def largest_eigenvalue(e: Enclosure) -> np.ndarray:
-    """Upper bound of the largest eigenvalue of a symmetric matrix.
+    """Return an upper bound of the largest eigenvalue of a symmetric matrix.
 
     In the eigenvectors of the middle, `[[a, b^T], [b, D]]` has no larger eigenvalue than `[[a, |b|], [|b|, largest of D]]`.
     """
@@ -101,12 +101,12 @@ def largest_eigenvalue(e: Enclosure) -> np.ndarray:
 
 
 def least_eigenvalue(e: Enclosure) -> np.ndarray:
-    """Upper bound of minus the least eigenvalue."""
+    """Return an upper bound of minus the least eigenvalue."""
     return largest_eigenvalue(-e)
 
 
 def length(e: Enclosure) -> np.ndarray:
-    """Upper bound of the Euclidean norm of a matrix, as the root of the largest eigenvalue of `e e^T`; of a vector as one row."""
+    """Return an upper bound of the spectral norm of a matrix, by the largest eigenvalue of `e e^T`; a vector is one row."""
     mid, slope, radius = np.moveaxis(e.mid, -1, 0), np.moveaxis(e.slope, (-1, -2), (0, 1)), np.moveaxis(e.radius, -1, 0)
     product = mid @ np.swapaxes(mid, -1, -2)
     cross = slope @ np.swapaxes(mid, -1, -2)[:, None]

@@ -1,4 +1,4 @@
-"""Where bounds are wanted: the configurations within the joint limits."""
+"""The domain of bounds: the configurations within the joint limits."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ FULL = math.pi * (1 + 4e-16)  # not less than pi
 class Domain:
     """A box of configurations.
 
-    Angles without limits go around once (further where joints that follow turn by a fraction of them), parts of quaternions lie in
-    [-1, 1], sliders without limits are open.
+    Angles without limits go around once (more often where joints that follow turn by a fraction of them), parts of quaternions lie
+    in [-1, 1], sliders without limits are open.
 
     Attributes:
         lower, upper: (nq,), infinite where open.
-        start, end: (nv,), the same with a rotation vector for each quaternion, at most half a turn about each axis.
+        start, end: (nv,), with a rotation vector instead of each quaternion, at most half a turn about each axis.
     """
 
     def __init__(self, model: Model, alphabet: Alphabet, limits: Any = None) -> None:
@@ -51,7 +51,7 @@ class Domain:
             self.start[v : v + plain], self.end[v : v + plain] = self.lower[q : q + plain], self.upper[q : q + plain]
 
     def _give(self, limits: Any) -> None:
-        """Take the caller's limits in the place of the robot's own."""
+        """Replace the robot's limits by the caller's."""
         if isinstance(limits, Mapping):
             joints = {c.name: c for c in self.mechanism.coordinates}
             for name, pair in limits.items():
@@ -72,7 +72,7 @@ class Domain:
         return low, high
 
     def open_joints(self, harmonics: Harmonics) -> list[str]:
-        """Joints without limits whose position itself, not only its sine and cosine, occurs in a quantity: it has no bound."""
+        """Return the joints without limits whose position itself occurs in a quantity, not only its sine: it has no bound."""
         _, plain = harmonics.coordinates()
         return [
             c.name
@@ -81,7 +81,7 @@ class Domain:
         ]
 
     def columns(self, variables: Any) -> np.ndarray:
-        """The columns of qd that change some entries of q."""
+        """Return the columns of qd that change these entries of q."""
         chosen = set(map(int, variables))
         found: list[int] = []
         for part, at, columns in self.mechanism.parts():
@@ -93,7 +93,7 @@ class Domain:
         return np.array(found, dtype=int)
 
     def configurations(self, columns: np.ndarray, x: np.ndarray) -> np.ndarray:
-        """q (m, nq) for values (m, columns) of some columns; the others rest in the middle of their range."""
+        """Return q (m, nq) for values (m, columns) of some columns, with the others in the middle of their range."""
         known = np.isfinite(self.start) & np.isfinite(self.end)
         rest = np.zeros(len(known))
         rest[known] = (self.start[known] + self.end[known]) / 2
@@ -110,12 +110,12 @@ class Domain:
         return q
 
     def middle(self) -> np.ndarray:
-        """The configuration (nq,) in the middle; 0 where a joint is open."""
+        """Return the configuration (nq,) in the middle, 0 where a joint is open."""
         return self.configurations(np.array([], dtype=int), np.zeros((1, 0)))[0]
 
 
 def around(alphabet: Alphabet, coordinate: int) -> tuple[float, float]:
-    """Interval from -half to half of the period that all sines and cosines of a coordinate have in common."""
+    """Return the interval from minus to plus half the common period of all sines and cosines of a coordinate."""
     multiples = [a.multiple for a in alphabet.angles if a.coordinate == coordinate and isinstance(a.multiple, Fraction)]
     multiples = multiples or [Fraction(1)]
     half = FULL * math.lcm(*(m.denominator for m in multiples)) / math.gcd(*(m.numerator for m in multiples))

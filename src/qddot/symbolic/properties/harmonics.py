@@ -22,7 +22,7 @@ Powers = tuple[tuple[int, int], ...]
 
 
 class Wave(NamedTuple):
-    """Powers of letters, and whole multiples of angles (each: which of `Harmonics.angles`, how many times)."""
+    """Powers of letters, and the sum of angles as (index in `Harmonics.angles`, whole multiple) each."""
 
     powers: Powers
     k: tuple[tuple[int, int], ...]
@@ -33,13 +33,13 @@ class Harmonics:
 
     Attributes:
         terms: product of parameters -> {(entry, wave): [a, b]}, entries numbered as in a flat array. Coefficients are fractions
-            where there are parameters, floats (each sum rounded) where there are none.
-        angles: of the alphabet, by number.
-        shape: of the array.
+            in terms with parameters, floats (each sum rounded) in terms without.
+        angles: the alphabet's angles.
+        shape: the shape of the array.
         entries: the polynomials.
 
     Args:
-        held: letters that count as parameters, as positions that have no limits.
+        held: letters that count as parameters, such as positions without limits.
     """
 
     def __init__(self, alphabet: Alphabet, entries: np.ndarray, held: Collection[int] = ()) -> None:
@@ -78,7 +78,7 @@ class Harmonics:
         return not any(self.terms)
 
     def coordinates(self) -> tuple[set[int], set[int]]:
-        """Which entries of q occur: in sines and cosines, and by themselves."""
+        """Return the indices of the entries of q that occur in sines and cosines, and of those that occur by themselves."""
         generators = self.alphabet.ring.generators
         waves = {wave for terms in self.terms.values() for _, wave in terms}
         turning = {self.angles[n].coordinate for wave in waves for n, _ in wave.k}
@@ -86,7 +86,7 @@ class Harmonics:
 
 
 def waves_of(powers: Powers, trig: tuple[tuple[int, int, int], ...], exact: bool) -> list[tuple[Wave, Any, Any]]:
-    """`powers` times the product of `cos^a sin^b` of angle n, for (n, a, b) in `trig`: waves, each with its a and b."""
+    """Return `powers` times the product of `cos^a sin^b` of angle n, for (n, a, b) in `trig`: waves, each with its a and b."""
     total: dict[tuple[tuple[int, int], ...], complex] = {(): 1 + 0j}
     for n, a, b in trig:
         total = {((*k, (n, m)) if m else k): z * u for k, z in total.items() for m, u in exponentials(a, b)}
@@ -101,7 +101,7 @@ def waves_of(powers: Powers, trig: tuple[tuple[int, int, int], ...], exact: bool
 
 @cache
 def exponentials(a: int, b: int) -> tuple[tuple[int, complex], ...]:
-    """`cos^a sin^b` as a sum of `z exp(i m angle)`: pairs (m, z). Multiples of a power of 1/2, which floats hold exactly."""
+    """Return `cos^a sin^b` as a sum of `z exp(i m angle)`: pairs (m, z), z a multiple of a power of 1/2, so exact in floats."""
     total = {0: 1 + 0j}
     for up, down in [(0.5, 0.5)] * a + [(-0.5j, 0.5j)] * b:
         new: dict[int, complex] = {}

@@ -1,6 +1,6 @@
-"""Bounds that depend on q, where a slider without limits leaves no constant; and the least eigenvalue of M in symbols.
+"""Bounds that depend on q, where a slider without limits leaves no constant bound; and the least eigenvalue of M in symbols.
 
-A slider's position stays a letter, sines and cosines are bounded as usual: what results is a polynomial in the distances `|q_i|`.
+A slider's position stays a letter, sines and cosines are bounded as usual: the result is a polynomial in the distances `|q_i|`.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
     from qddot.symbolic.properties.domain import Domain
 
 SMALL = 4
-"""Joints: of larger matrices the determinant is too long."""
+"""The most joints for which the determinant of M is computed: for more it is too long."""
 
 
 def most_of_q(term: Term, norm: float) -> Any:
-    """Upper bound of the norm of a term, as a SymPy expression in the sliders' positions."""
+    """Return an upper bound of the norm of a term, as a SymPy expression in the sliders' positions."""
     ranges, _ = held_ranges(term.harmonics, term.domain, term.harmonics.entries)
     ring = term.harmonics.alphabet.ring
     return sympy.Max(*(express(ring, s) for s in norm_sums(ranges.magnitudes().reshape(term.shape), norm)))
 
 
 def least_of_q(term: Term, norm: float, definite: bool) -> Any:
-    """Lower bound of the norm of M (for the 2-norm, of its least eigenvalue) in q; None where nothing is known."""
+    """Return a lower bound of the norm of M (for the 2-norm, of its least eigenvalue) in q; None if none is known."""
     n, ring = term.shape[0], term.harmonics.alphabet.ring
     if norm == 2:
         return least_eigenvalue(term, definite)
@@ -40,12 +40,12 @@ def least_of_q(term: Term, norm: float, definite: bool) -> Any:
 
 
 def least_eigenvalue(term: Term, definite: bool) -> Any:
-    """`det M ((n - 1) / trace M)^(n - 1)`, which no eigenvalue of a positive matrix falls below, the determinant bounded from below
-    and the trace from above by their coefficients; None where that is not positive, and for large matrices.
+    """Return `det M ((n - 1) / trace M)^(n - 1)`, a lower bound of the eigenvalues of a positive definite M, with a lower bound of
+    the determinant and an upper bound of the trace from coefficients; None if that is not positive, and for large matrices.
 
-    For the other eigenvalues have at most the trace as their sum, and so (means of numbers) at most `(trace / (n - 1))^(n - 1)` as
-    their product. A determinant that is nowhere 0 lets no eigenvalue change its sign: `definite` says that M is positive definite
-    somewhere, and so it is everywhere.
+    The other n - 1 eigenvalues have at most the trace as their sum, and so at most `(trace / (n - 1))^(n - 1)` as their product
+    (inequality of means). Where the determinant is nowhere 0, no eigenvalue changes its sign: if M is positive definite somewhere,
+    as `definite` says, it is so everywhere.
     """
     n, harmonics = term.shape[0], term.harmonics
     M = harmonics.entries.reshape(n, n)
@@ -62,7 +62,7 @@ def least_eigenvalue(term: Term, definite: bool) -> Any:
 
 
 def held_ranges(harmonics: Harmonics, domain: Domain, entries: np.ndarray) -> tuple[Ranges, set[int]]:
-    """Ranges in which positions without limits are letters, and these letters."""
+    """Return ranges in which positions without limits are letters, and these letters."""
     alphabet = harmonics.alphabet
     open_ = np.flatnonzero(~(np.isfinite(domain.lower) & np.isfinite(domain.upper)))
     held = {alphabet.index("position", int(i)) for i in open_ if ("position", int(i)) in alphabet}
@@ -70,9 +70,9 @@ def held_ranges(harmonics: Harmonics, domain: Domain, entries: np.ndarray) -> tu
 
 
 def least_magnitude(ranges: Ranges, held: set[int], e: int, positive: bool) -> Sum:
-    """A lower bound of the absolute value of an entry: 0 unless its sign is certain, or known to be positive.
+    """Return a lower bound of the absolute value of an entry: 0 unless its sign is certain, or known to be positive.
 
-    An odd power of a position may have either sign, so it only takes away.
+    An odd power of a position may have either sign, so it only lowers the bound.
     """
     low, high = ranges.low[e], ranges.high[e]
     odd = [m for m in low if any(i in held and power % 2 for i, power in m)]

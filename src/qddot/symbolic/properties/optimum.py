@@ -1,4 +1,4 @@
-"""The largest value of a function in a box: many starts, then a local search. What is found is attained, if not the largest."""
+"""The largest value of a function in a box, by many starts and a local search. The value found is attained, if not the largest."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from itertools import product
 import numpy as np
 
 STARTS = 1024
-CORNERS = 10  # dimensions; in more the corners are too many to try
-CLIMBS = 4000  # steps of the local search; along a ridge (one free body's c in the 1-norm) it would go on for minutes
+CORNERS = 10  # the most dimensions in which all corners are tried
+CLIMBS = 4000  # the most steps of the local search: along a ridge (one free body's c in the 1-norm) it would go on for minutes
 
 
 def maximise(
@@ -19,11 +19,11 @@ def maximise(
     ceiling: float = np.inf,
     hints: np.ndarray | None = None,
 ) -> tuple[float, np.ndarray]:
-    """The largest value found and where.
+    """Return the largest value found, and its point.
 
     Args:
-        f: takes many points (m, n) at once.
-        ceiling: what `f` is known not to exceed: where that is reached, the search ends.
+        f: function of many points (m, n) at once.
+        ceiling: a known upper bound of `f`: the search ends where it is reached.
         hints: further points (m, n) to start from.
     """
     n = len(low)
@@ -55,7 +55,8 @@ def maximise(
 
 
 def climbed(f: Callable[[np.ndarray], np.ndarray], x: np.ndarray, low: np.ndarray, high: np.ndarray) -> tuple[float, np.ndarray]:
-    """Climb from x by steps along the axes, halved when none leads up: maxima of norms may be kinks, where gradients mislead."""
+    """Return the value and point reached from x by steps along the axes, halved when none leads up: gradients mislead at kinks, as
+    maxima of norms may be."""
     value, step = float(f(x[None])[0]), 1e-3
     directions = np.concatenate([np.eye(len(x)), -np.eye(len(x))]) * (high - low)
     for _ in range(CLIMBS):

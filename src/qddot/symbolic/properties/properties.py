@@ -1,4 +1,4 @@
-"""The properties of one robot's equation of motion, with how each was established."""
+"""The properties of one robot's equation of motion, each with its proof or disproof."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Properties:
-    """Structural properties and bounds; made by `Robot.properties`. `print` shows a table, `markdown()` the same in Markdown.
+    """Structural properties and bounds, as returned by `Robot.properties`. `print` shows tables, `markdown()` returns Markdown.
 
         properties.mu_2[1].rigorous       # |M(q)|_1 nowhere exceeds this
         properties.c_b[2].attained        # |c|_2 / |qd|_2^2 reaches this at .q, moving along .qd
@@ -37,7 +37,7 @@ class Properties:
         c_b: norm -> `Bound`: `|c(q, qd)| <= c_b |qd|^2`.
         g_b: norm -> `Bound`: `|g(q)| <= g_b`.
         lower, upper: (nq,), the configurations for which the bounds hold.
-        notes: what was assumed.
+        notes: the assumptions that were made.
 
     >>> qddot.load("two_link").properties()["skew"].holds  # is dM/dt - 2 C skew?
     True
@@ -64,21 +64,21 @@ class Properties:
             self.notes += (f"the parameters {', '.join(equations.parameters)} are taken to be positive",)
 
     def __getitem__(self, name: str) -> Claim:
-        """The claim of that name, such as `"skew"`. Raises UnknownNameError: there is none."""
+        """Return the claim of that name, such as `"skew"`. Raises UnknownNameError: there is none."""
         if not isinstance(name, str) or name not in self.claims:
             raise unknown_name("property", name, self.claims)
         return self.claims[name]
 
     @property
     def bounds(self) -> list[Bound]:
-        """Bounds of all kinds and norms."""
+        """The bounds of all kinds and norms."""
         return [group[norm] for group in (self.mu_1, self.mu_2, self.c_b, self.g_b) for norm in NORMS]
 
     def __repr__(self) -> str:
         return "\n".join(line for title, rows in self._tables() for line in (title, *aligned(rows), "")).rstrip()
 
     def markdown(self) -> str:
-        """The tables in Markdown."""
+        """Return the tables in Markdown."""
         lines = []
         for title, rows in self._tables():
             head, *body = [" | ".join(cell.replace("|", "\\|") for cell in row) for row in rows]
@@ -98,7 +98,7 @@ class Properties:
         return self._card().rich()
 
     def _tables(self) -> list[tuple[str, list[list[str]]]]:
-        """Title and rows, the heading first."""
+        """Return the tables as (title, rows), the heading first."""
         structure = [["property", "holds", "how this is known"]]
         for claim in self.claims.values():
             where = "" if claim.q is None else f"; at q = {vector(claim.q)}"
@@ -125,13 +125,13 @@ class Properties:
 
 
 def aligned(rows: list[list[str]]) -> list[str]:
-    """Columns as wide as their widest cell."""
+    """Return rows as lines, with columns as wide as their widest cell."""
     widths = [max(map(len, column)) for column in zip(*rows)]
     return ["  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows]
 
 
 def number(x: Any) -> str:
-    """Six digits, in expressions too; a dash for what is not known."""
+    """Return a number or an expression with six digits; a dash for None."""
     if x is None:
         return "-"
     if isinstance(x, float):
@@ -142,18 +142,18 @@ def number(x: Any) -> str:
 
 
 def expression(x: sympy.Basic) -> str:
-    """Text of an expression with decimals for what was a decimal: 9.81 rather than 981/100."""
+    """Return an expression as text, with decimals for numbers that were decimals: 9.81 rather than 981/100."""
     return Magnitudes({"full_prec": False}).doprint(decimal(x))
 
 
 def decimal(x: sympy.Basic) -> sympy.Basic:
-    """The expression with six digits of each number that was a decimal."""
+    """Return the expression with six digits for each number that was a decimal."""
     decimals = (r for r in x.atoms(sympy.Rational) if r.q > 12 or r.q % 5 == 0)
     return x.xreplace({r: sympy.Float(r, 6) for r in (*decimals, *x.atoms(sympy.Float))})
 
 
 def letter(name: str) -> Formula:
-    """`mu_1` with its subscript."""
+    """Return `mu_1` with its subscript."""
     head, _, index = name.partition("_")
     return Formula(name, f"<math><msub><mi>{'μ' if head == 'mu' else head}</mi><mi>{index}</mi></msub></math>")
 
@@ -162,7 +162,7 @@ SIGNS = {"dM/dt": "Ṁ", "qdd": "q̈", "qd": "q̇", "^T": "ᵀ", "tau . ": "τ �
 
 
 def typeset(statement: str) -> Formula:
-    """A statement with dots over its letters."""
+    """Return a statement in text, and in HTML with dots over its letters."""
     html = escape(statement)
     for plain, sign in SIGNS.items():
         html = html.replace(plain, sign)
@@ -170,7 +170,7 @@ def typeset(statement: str) -> Formula:
 
 
 class Magnitudes(StrPrinter):
-    """Absolute values between bars, `|q2|`, and `max` in small letters."""
+    """A printer that writes absolute values as `|q2|`, and `max` in small letters."""
 
     def _print_Abs(self, expr: Any) -> str:
         return f"|{self._print(expr.args[0])}|"

@@ -1,4 +1,4 @@
-"""Bounds from coefficients: what each wave can be in a box, added up for every product of parameters. These count as positive."""
+"""Bounds from coefficients: the ranges of all waves in a box, added up for every product of parameters, which count as positive."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from qddot.symbolic.properties.harmonics import Harmonics, Powers
 
 PAD = 1e-15  # more than the rounding of a sine
-SAME = 1e-12  # rad: a limit this close to a multiple of 30 degrees is meant to be one
+SAME = 1e-12  # rad, within which a limit counts as a multiple of 30 degrees
 COSINES = {0: 1, 2: Fraction(1, 2), 3: 0, 4: Fraction(-1, 2), 6: -1}
-"""Of multiples of 30 degrees, where rational."""
+"""The rational cosines of multiples of 30 degrees."""
 
 Sum = dict["Powers", Any]
 """Product of parameters -> coefficient, a fraction or a float."""
 
 
 class Ranges:
-    """Each entry of an array lies in `sum [low, high] * product of parameters`.
+    """The ranges of the entries of an array, each `sum [low, high] * product of parameters`.
 
     Attributes:
         low, high: (entries,) arrays of sums.
@@ -45,14 +45,14 @@ class Ranges:
                     side[e][parameters] = side[e].get(parameters, 0) + x
 
     def magnitudes(self) -> np.ndarray:
-        """Upper bounds of the absolute values, in the shape of the array."""
+        """Return upper bounds of the absolute values, in the shape of the array."""
         found = np.empty(len(self.low), dtype=object)
         for e, (low, high) in enumerate(zip(self.low, self.high)):
             found[e] = {m: max(abs(low[m]), abs(high[m])) for m in low}
         return found.reshape(self.shape)
 
     def least_magnitude(self, e: int, positive: bool) -> Sum:
-        """A lower bound of the absolute value of an entry: 0 unless its sign is certain, or known to be positive."""
+        """Return a lower bound of the absolute value of an entry: 0 unless its sign is certain, or known to be positive."""
         low, high = self.low[e], self.high[e]
         if positive or all(x >= 0 for x in low.values()):
             return low
@@ -60,7 +60,7 @@ class Ranges:
 
 
 def angle_range(harmonics: Harmonics, k: Iterable[tuple[int, int]], lower: np.ndarray, upper: np.ndarray) -> tuple[float, float]:
-    """Range of `k . angles`; everything where an angle is not known."""
+    """Return the range of `k . angles`; infinite if an angle is not known."""
     low = high = 0.0
     for n, m in k:
         angle = harmonics.angles[n]
@@ -72,7 +72,7 @@ def angle_range(harmonics: Harmonics, k: Iterable[tuple[int, int]], lower: np.nd
 
 
 def power_range(harmonics: Harmonics, powers: Powers, lower: np.ndarray, upper: np.ndarray) -> tuple[Any, Any]:
-    """Range of a product of powers of positions."""
+    """Return the range of a product of powers of positions."""
     total: tuple[Any, Any] = (1, 1)
     for i, e in powers:
         at = harmonics.alphabet.ring.generators[i].of
@@ -83,7 +83,7 @@ def power_range(harmonics: Harmonics, powers: Powers, lower: np.ndarray, upper: 
 
 
 def wave_range(a: Any, b: Any, angle: tuple[float, float]) -> tuple[Any, Any]:
-    """Range of `a cos + b sin` of an angle in a range."""
+    """Return the range of `a cos + b sin` of an angle in a range."""
     low, high = angle
     if b == 0:
         size, phase = a, 0.0
@@ -96,6 +96,7 @@ def wave_range(a: Any, b: Any, angle: tuple[float, float]) -> tuple[Any, Any]:
 
 
 def cos_range(low: float, high: float) -> tuple[Any, Any]:
+    """Return the range of the cosine of an angle in a range."""
     if not math.isfinite(high - low) or high - low >= 2 * math.pi - SAME:
         return -1, 1
     ends = [cos_at(x) for x in (low, high)]
@@ -106,14 +107,14 @@ def cos_range(low: float, high: float) -> tuple[Any, Any]:
 
 
 def cos_at(x: float) -> tuple[Any, Any]:
-    """Exact where that is a fraction."""
+    """Return (lower, upper) bounds of a cosine, both exact if it is a fraction."""
     k = round(x / (math.pi / 6))
     exact = COSINES.get(min(k % 12, -k % 12)) if abs(x - k * math.pi / 6) < SAME else None
     return (exact, exact) if exact is not None else (max(-1.0, math.cos(x) - PAD), min(1.0, math.cos(x) + PAD))
 
 
 def times(x: tuple[Any, Any], y: tuple[Any, Any]) -> tuple[Any, Any]:
-    """The product of two intervals."""
+    """Return the product of two intervals."""
     ends = [0 if 0 in (a, b) else a * b for a in x for b in y]
     return min(ends), max(ends)
 
@@ -122,6 +123,7 @@ def times(x: tuple[Any, Any], y: tuple[Any, Any]) -> tuple[Any, Any]:
 
 
 def added(sums: Iterable[Sum]) -> Sum:
+    """Add up sums."""
     total: Sum = {}
     for s in sums:
         for m, x in s.items():
@@ -130,7 +132,7 @@ def added(sums: Iterable[Sum]) -> Sum:
 
 
 def largest(sums: Sequence[Sum]) -> list[Sum]:
-    """Sums without those that another one exceeds whatever the parameters are."""
+    """Return the sums without those that another one exceeds whatever the parameters are."""
     kept: list[Sum] = []
     for s in sums:
         if any(below(s, other) for other in kept):
@@ -140,31 +142,32 @@ def largest(sums: Sequence[Sum]) -> list[Sum]:
 
 
 def norm_sums(sizes: np.ndarray, norm: float) -> list[Sum]:
-    """The norm of a matrix (columns, rows) of sums: the largest of these."""
+    """Return sums, the largest of which is the norm of a matrix (columns, rows) of sums."""
     if norm == 2:
         return [combined(sizes, euclidean if 1 in sizes.shape else spectral)]
     return largest([added(line) for line in (sizes if norm == 1 else sizes.T)])
 
 
 def below(s: Sum, t: Sum) -> bool:
+    """Tell whether s is at most t for all positive parameters."""
     return all(s.get(m, 0) <= t.get(m, 0) for m in s.keys() | t.keys())
 
 
 def combined(array: np.ndarray, norm: Any) -> Sum:
-    """For each product of parameters the norm of its coefficients in an array of sums: a norm of the whole, from above."""
+    """Return the norm of the coefficients of each product of parameters in an array of sums: their sum bounds its norm."""
     products = dict.fromkeys(m for s in array.flat for m in s)
     taken = np.vectorize(lambda s, m: s.get(m, 0), otypes=[object], excluded=[1])
     return {m: norm(taken(array, m)) for m in products}
 
 
 def euclidean(coefficients: np.ndarray) -> Any:
-    """The Euclidean norm: a root where the square is a fraction."""
+    """Return the Euclidean norm, as an exact root if its square is a fraction."""
     square = sum(x * x for x in coefficients.flat)
     return sympy.sqrt(sympy.Rational(square)) if isinstance(square, (int, Fraction)) else math.sqrt(square) * (1 + PAD)
 
 
 def spectral(coefficients: np.ndarray) -> Any:
-    """The largest singular value: a root of a fraction where it is one of a small denominator, else rounded up."""
+    """Return the largest singular value: the exact root of a fraction with a small denominator if it is one, else rounded up."""
     size = float(np.linalg.norm(coefficients.astype(float), 2))
     if all(isinstance(x, (int, Fraction)) for x in coefficients.flat):
         square = Fraction(size * size).limit_denominator(1000)
@@ -177,7 +180,7 @@ def spectral(coefficients: np.ndarray) -> Any:
 
 
 def express(ring: Ring, total: Sum) -> Any:
-    """Sum as a SymPy expression; a float where there are no parameters."""
+    """Return a sum as a SymPy expression; as a float if it has no parameters."""
     if all(m == () for m in total):
         return float(total.get((), 0))
     expression = sympy.S(0)

@@ -1,4 +1,4 @@
-"""Bounds from masses and lengths alone, whatever the angles: how fast each joint can carry each centre of mass.
+"""Bounds from masses and lengths alone, for all angles: the speeds at which each joint can move each centre of mass.
 
 They need no closed form, and for long arms they are closer than sums of coefficients.
 """
@@ -20,12 +20,12 @@ UP = 1 + 1e-9  # more than all rounding
 
 
 class Reach(NamedTuple):
-    """Bounds of magnitudes, entry by entry, and of the least eigenvalue of M from below (0 where nothing is known).
+    """Upper bounds of magnitudes, entry by entry, and a lower bound of the eigenvalues of M.
 
     Attributes:
         M, g: (nv, nv), (nv,).
         christoffel: (nv, nv, nv), or None where qd is not the rate of q.
-        least: of M, from the inertia of each link about its centre of mass.
+        least: lower bound of the eigenvalues of M, from the inertia of each link about its centre of mass; 0 if none is known.
     """
 
     M: np.ndarray
@@ -35,7 +35,7 @@ class Reach(NamedTuple):
 
 
 def reach(model: Model, domain: Domain) -> Reach:
-    """Reach of a robot without symbols; infinite, or not a number, where a slider has no limits."""
+    """Return the bounds of a robot without symbols; infinite, or not a number, where a slider has no limits."""
     lifted = model.over(Floats())
     n = lifted.nv
     M, g, gamma = np.diag(armatures(lifted)).astype(float), np.zeros(n), np.zeros((n, n, n))
@@ -54,10 +54,10 @@ def reach(model: Model, domain: Domain) -> Reach:
 
 
 def carried(bodies: list[LiftedBody], body: LiftedBody, com: np.ndarray, domain: Domain, n: int):
-    """At unit rate of each column, at most: how fast a body turns, the squares of that joint by joint (one column may move
-    several), how fast its centre of mass goes; and how large the second derivatives of the position of the centre of mass are."""
+    """Return upper bounds at unit rate of each column: the rate at which a body turns, the sum of its squares joint by joint (one
+    column may move several), the speed of its centre of mass; and the second derivatives of the position of the latter."""
     turn, single, speed, bend = np.zeros(n), np.zeros(n), np.zeros(n), np.zeros((n, n))
-    arm, beyond = com, 0.0  # from the joint: a constant vector in the body, then at most so much further
+    arm, beyond = com, 0.0  # from the joint: a constant vector in the body, and the largest distance from its end
     index = body.index
     while index != WORLD:
         at = bodies[index]
@@ -65,7 +65,7 @@ def carried(bodies: list[LiftedBody], body: LiftedBody, com: np.ndarray, domain:
             w, v = np.array(s.w, dtype=float), np.array(s.v, dtype=float)
             spin = np.linalg.norm(w)
             fast = np.linalg.norm(v)
-            if spin:  # a slider turns nothing, however far away that is
+            if spin:  # a slider turns nothing
                 fast += np.linalg.norm(np.cross(w, arm)) + spin * beyond
                 bend[c] += spin * speed  # the outer one of two joints is carried, the inner one turns it
                 bend[:, c] += spin * speed
@@ -79,7 +79,7 @@ def carried(bodies: list[LiftedBody], body: LiftedBody, com: np.ndarray, domain:
 
 
 def travel(body: LiftedBody, domain: Domain) -> float:
-    """How far a joint moves the origin of its body."""
+    """Return the largest distance by which a joint moves the origin of its body."""
     ends = np.stack([domain.lower, domain.upper])[:, list(body.coordinates)]
     if len(body.coordinates) != 1:  # a ball joint, or a free one: its position follows the quaternion
         return float(np.linalg.norm(abs(ends).max(0)[4:]))
@@ -88,14 +88,14 @@ def travel(body: LiftedBody, domain: Domain) -> float:
 
 
 def centred(body: LiftedBody) -> tuple[float, np.ndarray, np.ndarray]:
-    """Mass of a body, its centre (3,), and the principal moments about it (3,), the least first."""
+    """Return the mass of a body, its centre (3,), and the principal moments about it (3,), the least first."""
     m, I = body.inertia.m, np.array(body.inertia.I, dtype=float)
     com = np.array(body.inertia.h, dtype=float) / m if m else np.zeros(3)
     return m, com, np.linalg.eigvalsh(I - m * (com @ com * np.eye(3) - np.outer(com, com)))
 
 
 def least(lifted) -> float:
-    """A lower bound of the least eigenvalue of M for hinges: `|qd_j| <= |w_j| + |w_parent|`, `2 T >= sum I_b |w_b|^2`."""
+    """Return a lower bound of the eigenvalues of M for hinges: `|qd_j| <= |w_j| + |w_parent|`, `2 T >= sum I_b |w_b|^2`."""
     n = lifted.nv
     if len(lifted.bodies) != n or any(
         len(b.columns) != 1 or b.rate != 1 or tuple(b.subspace[0][1].components()) != (0, 0, 1, 0, 0, 0) for b in lifted.bodies

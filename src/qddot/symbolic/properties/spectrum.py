@@ -1,8 +1,8 @@
-"""Quantities of a robot without symbols as waves in arrays, and what they can be anywhere in a box of configurations.
+"""Quantities of a robot without symbols as arrays of waves, and enclosures of their values in a box of configurations.
 
-In each box the variables are `centre + half * d`, every `d` in [-1, 1]. An entry is enclosed by `mid + sum_k slope_k d_k`, give or
-take `radius`: the overestimate shrinks with the square of the size of the box. Rounding errors are part of the radius; sines and
-cosines of NumPy are taken to be good to eight units in the last place.
+In each box the variables are `centre + half * d`, every `d` in [-1, 1]. An entry is within `radius` of `mid + sum_k slope_k d_k`:
+the overestimate shrinks with the square of the size of the box. Rounding errors are part of the radius; sines and cosines of NumPy
+are assumed to be accurate to eight units in the last place.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ import numpy as np
 from qddot.symbolic.properties.harmonics import Harmonics
 
 EPS = sys.float_info.epsilon
-CARE = 1e-12  # relative: more than the rounding of coefficients, which are sums of up to some thousand terms
-FEW = 400  # waves; where there are more, the smallest are not followed but counted as unknown
-UNKNOWN = 0.004  # of the sum of all amplitudes of an entry, at most, is then unknown
+CARE = 1e-12  # relative, more than the rounding of coefficients, which are sums of up to some thousand terms
+FEW = 400  # the most waves that are all enclosed; of more, the smallest count as unknown
+UNKNOWN = 0.004  # the largest part of the sum of an entry's amplitudes that may be unknown
 
 
 class Enclosure(NamedTuple):
@@ -29,14 +29,14 @@ class Enclosure(NamedTuple):
 
     @property
     def spread(self) -> np.ndarray:
-        """How far from `mid` the value may be."""
+        """The largest distance of the value from `mid`."""
         return abs(self.slope).sum(-2) + self.radius
 
     def __neg__(self) -> Enclosure:
         return Enclosure(-self.mid, -self.slope, self.radius)
 
     def __mul__(self, o: Enclosure) -> Enclosure:
-        squares = self.slope * o.slope / 2  # d_k^2 lies in [0, 1]: its middle, and half of it either way
+        squares = self.slope * o.slope / 2  # d_k^2 lies in [0, 1], that is 1/2 plus or minus 1/2
         mine, other = abs(self.slope).sum(-2), abs(o.slope).sum(-2)
         a, b = abs(self.mid) + mine, abs(o.mid) + other
         radius = mine * other - abs(squares).sum(-2) + a * o.radius + b * self.radius + self.radius * o.radius
@@ -48,7 +48,7 @@ class Enclosure(NamedTuple):
         return Enclosure(self.mid[entries], self.slope[entries], self.radius[entries])
 
     def reshape(self, *shape: int) -> Enclosure:
-        """Enclosure with its entries in an array of this shape."""
+        """Return the enclosure with its entries in an array of this shape."""
         boxes, variables = self.mid.shape[-1], self.slope.shape[-2]
         return Enclosure(
             self.mid.reshape(*shape, boxes), self.slope.reshape(*shape, variables, boxes), self.radius.reshape(*shape, boxes)
@@ -58,7 +58,7 @@ class Enclosure(NamedTuple):
 class Spectrum(NamedTuple):
     """Entries `sum_w (a_w cos(k_w . q) + b_w sin(k_w . q)) q^powers_w`."""
 
-    shape: tuple[int, ...]  # of the array of entries
+    shape: tuple[int, ...]  # shape of the array of entries
     # k, powers: (waves, nq)
     k: np.ndarray
     powers: np.ndarray
@@ -68,7 +68,7 @@ class Spectrum(NamedTuple):
 
     @staticmethod
     def of(harmonics: Harmonics, nq: int) -> Spectrum:
-        """Spectrum of entries with one product of parameters, which is left out."""
+        """Return the spectrum of entries with one product of parameters, which is left out."""
         (terms,) = harmonics.terms.values() or [{}]
         generators, angles = harmonics.alphabet.ring.generators, harmonics.angles
         number = {wave: w for w, wave in enumerate(dict.fromkeys(wave for _, wave in terms))}
@@ -85,11 +85,11 @@ class Spectrum(NamedTuple):
 
     @property
     def variables(self) -> np.ndarray:
-        """Which entries of q it depends on."""
+        """The indices of the entries of q that occur."""
         return np.flatnonzero((self.k != 0).any(0) | (self.powers != 0).any(0))
 
     def christoffel(self) -> Spectrum:
-        """Gamma_ijk of a mass matrix without powers of q."""
+        """Return the Christoffel symbols Gamma_ijk of a mass matrix without powers of q."""
         n = self.shape[0]
         a, b = (x.reshape(n, n, -1) for x in (self.a, self.b))
         gradient = [np.einsum("ijw,wk->ijkw", x, self.k) for x in (b, -a)]  # of a cos + b sin: k (b cos - a sin)
@@ -98,18 +98,18 @@ class Spectrum(NamedTuple):
         return Spectrum((n, n, n), self.k[turning], self.powers[turning], *(x.reshape(n**3, -1)[:, turning] for x in gamma))
 
     def amplitudes(self) -> np.ndarray:
-        """Amplitude of each wave (entries, waves)."""
+        """Return the amplitude of each wave (entries, waves)."""
         return np.hypot(self.a, self.b) * (1 + 8 * EPS)
 
     def magnitudes(self, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-        """Sum, of each entry, of absolute coefficients (entries,)."""
+        """Return the sum of absolute coefficients of each entry (entries,)."""
         far = np.maximum(abs(low), abs(high))
         used = self.powers.any(0)
         powers = np.prod(far[used] ** self.powers[:, used], axis=1)
         return self.amplitudes() @ powers * (1 + len(self.k) * EPS + CARE)
 
     def compact(self) -> Compact:
-        """Each different entry once; and if there are many waves, without those too small to matter."""
+        """Return the spectrum with equal entries only once, and without the smallest of many waves."""
         rows, which = np.unique(np.hstack([self.a, self.b]), axis=0, return_inverse=True)
         a, b = np.hsplit(rows, 2)
         size = np.hypot(a, b) * (1 + 8 * EPS)
@@ -122,12 +122,12 @@ class Spectrum(NamedTuple):
         return Compact(kept, size[:, small].sum(1), which.ravel())
 
     def enclose(self, centre: np.ndarray, half: np.ndarray) -> Enclosure:
-        """Enclosure of the entries, flat, in boxes (boxes, nq)."""
+        """Return the enclosure of the entries, flat, in boxes (boxes, nq)."""
         at = self.variables
         k, powers, centre, half = self.k[:, at], self.powers[:, at], centre[:, at], half[:, at]
         theta, r = k @ centre.T, abs(k) @ half.T * (1 + 8 * EPS)
         noise = (len(at) + 16) * EPS * (1 + abs(k) @ abs(centre).T)
-        wide = r > 2.0  # then all that is known of a wave is its amplitude
+        wide = r > 2.0  # such waves are enclosed by their amplitude alone
         r = np.where(wide, 0.0, r)
         c, s = (np.where(wide, 0.0, f(theta)) for f in (np.cos, np.sin))
         # cos d lies in [cos r, 1], sin d near a line through the origin
@@ -153,7 +153,7 @@ class Spectrum(NamedTuple):
         return Enclosure(mid, slope, radius * (1 + rounding))
 
     def _powers(self, powers: np.ndarray, centre: np.ndarray, half: np.ndarray) -> Enclosure | None:
-        """`q^powers` of each wave, if any."""
+        """Return the enclosure of `q^powers` for each wave; None if there are no powers."""
         if not powers.any():
             return None
         waves, variables, boxes = *powers.shape, len(centre)
@@ -170,11 +170,11 @@ class Spectrum(NamedTuple):
 class Compact(NamedTuple):
     """A spectrum with fewer entries and waves."""
 
-    spectrum: Spectrum  # what is left
-    unknown: np.ndarray  # what the waves left out may come to, for each of its entries
-    which: np.ndarray  # of its entries each original one is
+    spectrum: Spectrum
+    unknown: np.ndarray  # bound of the waves that are left out, for each entry of the spectrum
+    which: np.ndarray  # index of its entry for each original entry
 
     def enclose(self, centre: np.ndarray, half: np.ndarray) -> Enclosure:
-        """Enclosures of the original entries, flat."""
+        """Return the enclosure of the original entries, flat."""
         mid, slope, radius = self.spectrum.enclose(centre, half)
         return Enclosure(mid, slope, radius + self.unknown[:, None])[self.which]

@@ -1,4 +1,4 @@
-"""Relations between the terms of the equation of motion: identities, decided in the ring, and the definiteness of M."""
+"""Relations between the terms of the equation of motion: identities, decided in the ring, and definiteness of M."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ if TYPE_CHECKING:
     from qddot.model.lower import LiftedBody
     from qddot.symbolic.equations import Equations
 
-SMALL = 4  # joints; of larger matrices the minors are too long
+SMALL = 4  # the most joints for which minors of M are computed
 SAMPLES = 10_000
-ROUNDING = 1e-9  # an eigenvalue this much smaller than the largest may be 0
+ROUNDING = 1e-9  # ratio to the largest eigenvalue below which one may be 0
 
 IDENTITY = "exact: an identity of the closed forms"
 
 
 @dataclass(frozen=True, eq=False)
 class Claim:
-    """A property, whether it holds, and how that is known.
+    """A property of the equation of motion, and the proof or disproof of it.
 
     Attributes:
         name: an identifier.
-        statement: in words and formulas.
-        holds: True, False, or None where it could not be decided.
-        how: begins with `exact`, `rigorous`, `computed` (at `q`) or `shown by sampling`.
+        statement: the property in words and formulas.
+        holds: True, False, or None if it could not be decided.
+        how: the way it was decided; begins with `exact`, `rigorous`, `computed` (at `q`) or `shown by sampling`.
         q: a configuration where it fails, if one is known.
     """
 
@@ -52,7 +52,7 @@ class Claim:
 
 
 def identities(equations: Equations) -> list[Claim]:
-    """Claims of symmetry, skewness and passivity."""
+    """Return the claims of symmetry, skewness and passivity."""
     e = equations
     M, rate, qd = e.mass_matrix, e.mass_matrix_rate, e.qd
     forms = ("christoffel", "rate", "gradient") if e.nq == e.nv else ("christoffel",)
@@ -65,7 +65,7 @@ def identities(equations: Equations) -> list[Claim]:
         claims.append(exact(name, f"qd^T (dM/dt - 2 C) qd = 0, C by {WRITTEN[form]}", qd @ S @ qd))
     lost = " - friction . qd" if any(body.drive.friction.laws or body.drive.friction.is_dry for body in e.lifted.bodies) else ""
     a = e.alphabet
-    power = e.hamiltonian.dt() - Form(e, load_torque(e.lifted, a.q, a.qd, a.qdd)) @ qd  # tau less friction, whatever that is
+    power = e.hamiltonian.dt() - Form(e, load_torque(e.lifted, a.q, a.qd, a.qdd)) @ qd  # friction is on neither side
     return [*claims, exact("passivity", f"d(K + P)/dt = tau . qd{lost}", power)]
 
 
@@ -73,7 +73,7 @@ WRITTEN = {"christoffel": "Christoffel symbols", "rate": "dM/dt - U/2", "gradien
 
 
 def exact(name: str, statement: str, difference: Any) -> Claim:
-    """True if, and only if, the difference of both sides is 0."""
+    """Return the claim that both sides of an identity are equal, which holds if, and only if, their difference is 0."""
     if not difference:
         return Claim(name, statement, True, IDENTITY)
     entries = difference.entries
@@ -90,7 +90,7 @@ def shortened(text: str) -> str:
 
 
 def definiteness(equations: Equations, bounds: Bounds) -> Claim:
-    """Definiteness of M, by whatever proves it."""
+    """Return the claim that M is positive definite, by the first of several proofs or disproofs that succeeds."""
     statement = "M(q) is positive definite"
     claim = lambda holds, how, q=None: Claim("positive_definite", statement, holds, how, q)  # noqa: E731
     still = [c + 1 for c, column in enumerate(equations.mass_matrix.entries) if not any(column)]
@@ -121,9 +121,9 @@ def definiteness(equations: Equations, bounds: Bounds) -> Claim:
 
 
 def every_link_is_solid(equations: Equations) -> bool:
-    """True if every link is solid: then `2 T = sum v . I v` is 0 only if no link moves, and each joint moves a link of its own. A
-    rotor will do for a link, if it spins on the link before or on the ground. A motor with a coordinate of its own must have
-    inertia."""
+    """Tell whether every link has a definite inertia: then `2 T = sum v . I v` is 0 only if no link moves, and each joint moves a
+    link of its own. Instead of a link, a rotor that spins on the link before or on the ground suffices. A motor with a coordinate
+    of its own must have inertia."""
     links, shafts = links_and_shafts(equations)
     if not all(is_positive(spatial_inertia(shaft.inertia), strictly=False) for shaft in shafts):
         return False
@@ -143,13 +143,13 @@ def links_and_shafts(equations: Equations) -> tuple[list[LiftedBody], list[Lifte
 
 
 def is_motor(equations: Equations, column: int) -> bool:
-    """A column that moves no link."""
+    """Tell whether a column of qd moves no link."""
     links, _ = links_and_shafts(equations)
     return all(column not in body.columns for body in links)
 
 
 def spins(shafts: list[LiftedBody], column: int) -> bool:
-    """One of them has inertia and is turned by this column alone."""
+    """Tell whether one of the shafts has inertia and is turned by this column alone."""
     return any(
         shaft.columns == (column,) and number(shaft.subspace[0][1].w.z) and (number(shaft.inertia.I.c.z) or 0) > 0
         for shaft in shafts
@@ -157,7 +157,7 @@ def spins(shafts: list[LiftedBody], column: int) -> bool:
 
 
 def spatial_inertia(inertia: Any) -> list[list[Any]]:
-    """Spatial inertia (6, 6), angular first."""
+    """Return the spatial inertia as a matrix (6, 6), angular first."""
     m, h, I = inertia
     H = [[0, -h.z, h.y], [h.z, 0, -h.x], [-h.y, h.x, 0]]
     top = [[*row, *cross] for row, cross in zip(I, H)]
@@ -165,14 +165,14 @@ def spatial_inertia(inertia: Any) -> list[list[Any]]:
 
 
 def number(x: Any) -> Fraction | None:
-    """An exact number; None where there are letters."""
+    """Return an exact number; None if it has letters."""
     if isinstance(x, Poly):
         return x.value if x.is_constant else None
     return Fraction(x)
 
 
 def is_positive(matrix: list[list[Any]], strictly: bool) -> bool:
-    """Is a symmetric matrix of exact numbers positive (semi)definite? By elimination. False where there are letters."""
+    """Tell by elimination whether a symmetric matrix of exact numbers is positive (semi)definite; False if it has letters."""
     known = [[number(x) for x in row] for row in matrix]
     rows = [[x for x in row if x is not None] for row in known]
     if rows != known:
@@ -187,7 +187,7 @@ def is_positive(matrix: list[list[Any]], strictly: bool) -> bool:
 
 
 def minors_are_positive(equations: Equations, bounds: Bounds) -> bool:
-    """Sylvester: the determinant of each leading block, bounded below by its coefficients, for positive parameters."""
+    """Tell whether the leading minors of M are positive (Sylvester), by lower bounds from coefficients, for positive parameters."""
     M, domain = equations.mass_matrix.entries, bounds.domain
     minors = np.array([determinant(M[:k, :k]) for k in range(1, len(M) + 1)], dtype=object)
     ranges = Ranges(Harmonics(equations.alphabet, minors), domain.lower, domain.upper)
