@@ -74,7 +74,7 @@ def test_no_room_for_what_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(kept_tables.pickle, "dump", full)
+    monkeypatch.setattr(kept_tables.tempfile.SpooledTemporaryFile, "write", full)
     with pytest.raises(InputError, match=r"no room for a recording .*No space left.*TMPDIR"):
         next(iter(Kept([Table("run.csv", {"t": np.zeros(3)})])))
 

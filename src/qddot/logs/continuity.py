@@ -133,7 +133,7 @@ def in_new_samples(t: np.ndarray, q: np.ndarray, tau: np.ndarray) -> Continuity:
     told = without_a_break(t, q)
     if told is not None:  # no step is long, stuck or a jump
         nothing = np.zeros(q.shape[1], int)
-        return Continuity(0, 0, (), nothing, still_torques(tau, told), resolutions(np.diff(q, axis=0)), (), len(t))
+        return Continuity(0, 0, (), nothing, still_torques(tau, told), resolutions(q), (), len(t))
     step = np.diff(q, axis=0) / np.diff(t)[:, None]
     near = by_neighbours(step)
     usual = usual_deviation(step - near)
@@ -151,13 +151,15 @@ def in_new_samples(t: np.ndarray, q: np.ndarray, tau: np.ndarray) -> Continuity:
     size = np.abs(beside)
     aside = (size > 2 * SURE_STEP * deviation * np.median(np.diff(t))) & ~thawed & ~late[:, None] & stays(beside)
     aside[1:-1] &= size[1:-1] > STANDS_ALONE * np.maximum(size[:-2], size[2:])  # in fast motion, neighbours deviate as well
-    far, together = aside & (size > JUMP) & ~in_play(v, deviation, size), np.sum(aside, axis=1) > 1
+    far, together = aside & (size > JUMP), np.sum(aside, axis=1) > 1
+    if far.any():
+        far &= ~in_play(v, deviation, size)
     where, joint = np.nonzero(far & ~together[:, None])
     jumps = tuple((int(j), float(t[k + 1]), float(beside[k, j])) for k, j in zip(where, joint))
     ahead, back = bursts(step, v, deviation, np.any(far, axis=1) & together)
     lost, again = int(np.sum(np.round(r[late] - 1))) + int(ahead.sum()), int(twice.sum()) + int(back.sum())
     places = tuple(t[1:][late | twice | (ahead > 0) | (back > 0)][:PLACES_NAMED].tolist())
-    held, unit = still_torques(tau, told), resolutions(np.diff(q, axis=0))
+    held, unit = still_torques(tau, told), resolutions(q)
     return Continuity(lost, again, places, frozen, held, unit, jumps[:PLACES_NAMED], len(t))
 
 
@@ -266,7 +268,7 @@ def stuck(t: np.ndarray, step: np.ndarray, deviation: np.ndarray) -> tuple[np.nd
     """Return for how many samples each position (n,) stood still to the last bit and then caught up; and the steps (N - 1, n) at
     which it caught up."""
     found, thawed = np.zeros(step.shape[1], int), np.zeros(step.shape, bool)
-    resolution = resolutions(step * np.diff(t)[:, None])
+    resolution = unit_of(step * np.diff(t)[:, None])
     for j in range(step.shape[1]):
         starts, ends = runs(step[:, j] == 0)
         run = float(np.median(ends - starts)) if len(starts) > FEW_RUNS else 1.0
@@ -284,11 +286,12 @@ def stuck(t: np.ndarray, step: np.ndarray, deviation: np.ndarray) -> tuple[np.nd
 def still_torques(tau: np.ndarray, moving: np.ndarray) -> np.ndarray:
     """Return for how many samples each torque (n,) was frozen: it stood still to the last bit while the arm moved and other torques
     changed. A saturated torque is no such: it is larger than those before and after, and leaves its limit by small steps."""
-    change, found = np.diff(tau, axis=0), np.zeros(tau.shape[1], int)
-    if np.all(np.sum(change == 0, axis=0) <= FROZEN_RUN):
+    found = np.zeros(tau.shape[1], int)
+    if np.all(repeats(tau) <= FROZEN_RUN):
         return found
+    change = np.diff(tau, axis=0)
     alive = moving & (np.any(change != 0, axis=1) | (tau.shape[1] == 1))
-    usual, unit = scatter(change), resolutions(change)
+    usual, unit = scatter(change), resolutions(tau)
     for j, steps in enumerate(change.T):
         starts, ends = runs(steps == 0)
         run = float(np.median(ends - starts)) if len(starts) > FEW_RUNS else 1.0
@@ -301,7 +304,18 @@ def still_torques(tau: np.ndarray, moving: np.ndarray) -> np.ndarray:
     return found
 
 
-def resolutions(step: np.ndarray) -> np.ndarray:
+def repeats(x: np.ndarray) -> np.ndarray:
+    """Count how often each channel (n,) of a signal (N, n) stays exactly as it is from sample to sample."""
+    return np.array([np.count_nonzero(values[1:] == values[:-1]) for values in x.T])
+
+
+def resolutions(x: np.ndarray) -> np.ndarray:
+    """Return the increment (n,) to which a signal (N, n) is rounded; 0 if it is not."""
+    some = repeats(x) > ROUNDED_STEPS * (len(x) - 1)
+    return unit_of(np.diff(x, axis=0)) if some.any() else np.zeros(len(some))
+
+
+def unit_of(step: np.ndarray) -> np.ndarray:
     """Return the increment (n,) to which a signal is rounded, by its steps (N, n); 0 if it is not."""
     some = np.mean(step == 0, axis=0) > ROUNDED_STEPS
     if not some.any():

@@ -7,12 +7,22 @@ import tempfile
 import weakref
 from collections.abc import Iterable, Iterator
 from itertools import count
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
+
+import numpy as np
 
 from qddot.errors import InputError
 from qddot.thresholds import KEPT_IN_MEMORY
 
 T = TypeVar("T")
+
+
+class Place(NamedTuple):
+    """Where a part begins in the file, and how many bytes its objects and each of its arrays take."""
+
+    start: int
+    head: int
+    arrays: list[int]
 
 
 class Kept(Generic[T]):
@@ -25,21 +35,19 @@ class Kept(Generic[T]):
         self._parts = iter(parts)
         self._file = tempfile.SpooledTemporaryFile(KEPT_IN_MEMORY)  # noqa: SIM115
         weakref.finalize(self, self._file.close)  # not earlier, since the number of passes is unknown
-        self._places: list[int] = []
+        self._places: list[Place] = []
         self._error: InputError | None = None
 
     def __iter__(self) -> Iterator[T]:
         for k in count():
             if k == len(self._places) and not self._one_more():
                 return
-            self._file.seek(self._places[k])
-            yield pickle.load(self._file)
+            yield self._read(self._places[k])
 
     def for_the_last_time(self) -> Iterator[T]:
         """Yield the cached parts, and then the rest without caching it."""
         for place in self._places:
-            self._file.seek(place)
-            yield pickle.load(self._file)
+            yield self._read(place)
         while (part := self._next()) is not None:
             yield part
 
@@ -58,11 +66,28 @@ class Kept(Generic[T]):
         there is no room for what was read."""
         if (part := self._next()) is None:
             return False
-        end = self._file.seek(0, 2)
+        self._keep(part)
+        return True
+
+    def _keep(self, part: T) -> None:
+        buffers: list[pickle.PickleBuffer] = []
+        head = pickle.dumps(part, protocol=5, buffer_callback=buffers.append)
+        arrays = [buffer.raw() for buffer in buffers]  # as they lie in memory: they are written from there
+        start = self._file.seek(0, 2)
         try:
-            pickle.dump(part, self._file, protocol=5)
+            for data in (head, *arrays):
+                self._file.write(data)
         except OSError as error:
             room = f"{tempfile.gettempdir()}: no room for a recording that is read piece by piece ({error.strerror})"
             raise InputError(f"{room}: name a folder with room in TMPDIR") from None
-        self._places.append(end)
-        return True
+        self._places.append(Place(start, len(head), [array.nbytes for array in arrays]))
+
+    def _read(self, place: Place) -> T:
+        """Read a part back."""
+        self._file.seek(place.start)
+        head = self._file.read(place.head)
+        arrays = [np.empty(size, np.uint8) for size in place.arrays]
+        for array in arrays:
+            self._file.readinto(array.data)
+            array.setflags(write=False)
+        return pickle.loads(head, buffers=arrays)

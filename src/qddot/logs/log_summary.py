@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from qddot.logs.continuity import Continuity
+from qddot.logs.continuity import Continuity, repeats
 from qddot.logs.stops import Stops, longest_run
 from qddot.logs.table import Finding
 from qddot.thresholds import HALF_SAMPLE, SAME_TORQUE
@@ -127,7 +127,7 @@ class LogSummary:
             qd=None if log.qd is None else Range.of(log.qd),
             steps=Steps.of(log),
             samples=len(log),
-            repeats=np.sum(log.tau[1:] == log.tau[:-1], axis=0),
+            repeats=repeats(log.tau),
             stuck=np.array([longest_run((x >= high) | (x <= -high)) for x, high in zip(log.tau.T, least)]),
             stops=Stops.of(log),
             continuity=Continuity.of(log),

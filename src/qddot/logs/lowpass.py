@@ -11,14 +11,16 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
+from numpy.lib.stride_tricks import as_strided, sliding_window_view
 from scipy.fft import irfft, next_fast_len, rfft
 
 from qddot.errors import InputError
 from qddot.thresholds import KERNEL_LENGTH, KERNEL_SHAPE, MOST_SAMPLES
 
 FIRST = np.array([1 / 280, -4 / 105, 1 / 5, -4 / 5, 0.0, 4 / 5, -1 / 5, 4 / 105, -1 / 280])
+KERNELS_AT_ONCE = 8  # rows of a matrix of kernels: few zeros in it, and enough for a product of matrices
 LEAST_STRETCH = 2048  # samples that are transformed at a time
+TOGETHER = 4  # of them: enough for the vectors of a processor, few enough for its cache
 SECOND = np.array([-1 / 560, 8 / 315, -1 / 5, 8 / 5, -205 / 72, 8 / 5, -1 / 5, 8 / 315, -1 / 560])
 
 
@@ -88,8 +90,9 @@ class LowPass:
     def decimated(self, x: np.ndarray, factor: int, *, lead: int = 0, trail: int = 0, step: int = 1) -> np.ndarray:
         """The smoothed signal at every `factor`-th sample: (N, ...) -> (M, ...), M = (lead + N + trail - 2 half - 1) // factor + 1.
 
-        A matrix whose rows are the kernel, each `factor` samples on, does some of them at a time by one product: the signal is read
-        once, in parts that stay in the cache, and only what is kept is computed.
+        Only what is kept is computed, and samples are read once, in parts that stay in the cache. Where each channel lies in one
+        piece, blocks of `factor` samples are multiplied by those of the kernel, and the products added up along its way. Else a
+        matrix, whose rows are the kernel, each `factor` samples on, does some at a time.
 
         Args:
             lead, trail: samples by which the first and the last kernel reach beyond the ends of x. There a kernel is cut and the
@@ -107,16 +110,38 @@ class LowPass:
         count = (len(x) - taps) // factor + 1
         if count < 1:
             raise InputError(f"{len(x)} samples are fewer than the {taps} the filter spans (a higher cut-off, or a longer log)")
-        at_once = min(count, -(-taps // factor))
-        kernels = np.zeros((at_once, taps + (at_once - 1) * factor))
-        for k, kernel in enumerate(kernels):
-            kernel[k * factor : k * factor + taps] = smooth
-        out = np.empty((count, flat.shape[1]), order="F" if flat.flags.f_contiguous else "C")
-        for start in range(0, count, at_once):
-            some = kernels[: count - start]
-            span = taps + (len(some) - 1) * factor
-            np.matmul(some[:, :span], flat[start * factor : start * factor + span], out=out[start : start + len(some)])
+        by_channel = flat.strides[0] == flat.itemsize  # also of some rows of such a signal
+        out = np.empty((count, flat.shape[1]), order="F" if by_channel else "C")
+        (by_blocks if by_channel else by_rows)(flat, smooth, factor, out)
         return out.reshape(count, *np.shape(x)[1:])
+
+
+def by_blocks(x: np.ndarray, taps: np.ndarray, factor: int, out: np.ndarray) -> None:
+    """A signal (N, k) under a kernel at every `factor`-th sample, into `out` (M, k), channel by channel."""
+    blocks = -(-len(taps) // factor)
+    kernel = np.pad(taps, (0, blocks * factor - len(taps))).reshape(blocks, factor).T
+    whole = min(len(out) + blocks - 1, len(x) // factor)
+    products = np.zeros((len(out) + blocks - 1, blocks))
+    step, item = products.strides
+    ways = as_strided(products, (*out.shape[:1], blocks), (step, step + item))  # block after block, under part after part
+    for channel, found in zip(x.T, out.T):
+        np.matmul(channel[: whole * factor].reshape(whole, factor), kernel, out=products[:whole])
+        if whole < len(products):  # the last block is not complete: the kernel ends in it
+            rest = channel[whole * factor :]
+            products[whole] = rest @ kernel[: len(rest)]
+        ways.sum(axis=1, out=found)
+
+
+def by_rows(x: np.ndarray, taps: np.ndarray, factor: int, out: np.ndarray) -> None:
+    """A signal (N, k) under a kernel at every `factor`-th sample, into `out` (M, k), all channels at once."""
+    at_once = min(len(out), KERNELS_AT_ONCE)
+    kernels = np.zeros((at_once, len(taps) + (at_once - 1) * factor))
+    for k, kernel in enumerate(kernels):
+        kernel[k * factor : k * factor + len(taps)] = taps
+    for start in range(0, len(out), at_once):
+        some = kernels[: len(out) - start]
+        span = len(taps) + (len(some) - 1) * factor
+        np.matmul(some[:, :span], x[start * factor : start * factor + span], out=out[start : start + len(some)])
 
 
 def convolved(x: np.ndarray, taps: np.ndarray) -> np.ndarray:
@@ -135,14 +160,16 @@ def convolved_by(x: np.ndarray, kernels: Sequence[np.ndarray]) -> list[np.ndarra
         raise InputError(f"{N} samples are fewer than the {taps} the filter spans (a higher cut-off, or a longer log)")
     size: int = next_fast_len(min(N, max(LEAST_STRETCH, 8 * taps)), real=True)  # type: ignore[assignment]
     hop = size - taps + 1
+    stretches = -(-count // hop)
     responses = [np.asarray(rfft(kernel, size)) for kernel in kernels]
-    found = [np.empty((count, channels), order="F") for _ in kernels]
-    padded = np.zeros(-(-count // hop) * hop + taps - 1)
-    stretches = sliding_window_view(padded, size)[::hop]
+    found = [np.empty((channels, stretches, hop)) for _ in kernels]
+    padded = np.zeros(stretches * hop + taps - 1)
+    overlapping = sliding_window_view(padded, size)[::hop]
     for j in range(channels):
         padded[:N] = x[:, j]
-        spectra = np.asarray(rfft(stretches))
-        for out, response in zip(found, responses):
-            within = np.asarray(irfft(spectra * response, size))[:, taps - 1 :]
-            out[:, j] = within.reshape(-1)[:count]
-    return found
+        for k in range(0, stretches, TOGETHER):
+            some = slice(k, k + TOGETHER)
+            spectra = np.asarray(rfft(overlapping[some]))
+            for out, response in zip(found, responses):
+                out[j, some] = np.asarray(irfft(spectra * response, size))[:, taps - 1 :]
+    return [out.reshape(channels, -1)[:, :count].T for out in found]

@@ -302,6 +302,7 @@ def read_parquet(path: Path, rows: int) -> Iterator[Table]:
                 columns = in_one_order(path.name, row, joints, names, columns)
             yield Table(path.name, columns, row, left_out=left_out, joints=dict(enumerate(joints, 1)))
             row += len(batch)
+    arrow.default_memory_pool().release_unused()  # several batches, which nobody else would use again
 
 
 def of_one_length(file: str, name: str, row: int, lists: list[list[float] | None]) -> np.ndarray:

@@ -87,6 +87,13 @@ class Arrays(Floats):
     def sqrt(self, x: Any) -> Any:
         return np.sqrt(x)
 
+    def inverse_fourth_root(self, x: Any) -> Any:
+        root = np.sqrt(x)
+        if not isinstance(root, np.ndarray):  # of a number
+            return super().inverse_fourth_root(x)
+        np.sqrt(root, out=root)
+        return np.divide(1.0, root, out=root)
+
     def atan2(self, y: Any, x: Any) -> Any:
         return np.arctan2(y, x)
 

@@ -54,12 +54,11 @@ class Gathered:
 
     def add(self, part: Signals) -> None:
         own = part.owned
-        qd, qdd = part.qd[own], part.qdd[own]
-        self.ranges.append((Range.of(part.q[own]), Range.of(part.tau_raw[own]), np.abs(qd).max(axis=0)))
-        self.squares += [np.einsum("ij,ij->j", x, x) for x in (qd, qdd)]
+        q, qd, qdd, tau = (x[own] for x in (part.q, part.qd, part.qdd, part.tau_raw))
+        self.ranges.append((Range.of(q), Range.of(tau), Range.of(qd).size))
+        self.squares += [[x @ x for x in signal.T] for signal in (qd, qdd)]
         self.noise += len(qd) * part.noise**2
-        one_way = (qd >= self.slow).view(np.int8) - (qd <= -self.slow).view(np.int8)  # 1, -1, or 0 where it rests
-        self.turns += np.sum(one_way[1:] != one_way[:-1], axis=0) // 2
+        self.turns += [turns(x, slow) for x, slow in zip(qd.T, self.slow)]
         self.count += len(qd)
         self.excerpt.add(part)
 
@@ -77,3 +76,9 @@ class Gathered:
             noise=np.sqrt(self.noise / self.count),
             excerpt=self.excerpt.signals(),
         )
+
+
+def turns(speed: np.ndarray, slow: float) -> int:
+    """Count how often a joint turned back, by its speeds (N,), of which those below `slow` are rests."""
+    one_way = (speed >= slow).view(np.int8) - (speed <= -slow).view(np.int8)  # 1, -1, or 0 where it rests
+    return int(np.count_nonzero(one_way[1:] != one_way[:-1])) // 2

@@ -167,7 +167,7 @@ def residuals(base: Base, theta: np.ndarray, signals: Signals, rows: Rows | None
     predicted = np.concatenate(found) if len(found) > 1 else found[0]
     if rows.evaluator.knows:
         predicted += parameter_set.known_torque(*motion[:3])
-    moving, filtered_moving = (x >= parameter_set.rest_speeds for x in (signals.paces, signals.kernel_paces))
+    moving, filtered_moving = signals.moves(parameter_set.rest_speeds), signals.kernel_paces >= parameter_set.rest_speeds
     segment = np.concatenate([np.full(s.stop - s.start, k) for k, s in enumerate(signals.decimated_segments)])
     return Residuals(
         t=signals.t,
@@ -193,13 +193,15 @@ def structure(rms: np.ndarray, floor: np.ndarray) -> np.ndarray:
 def outlying(x: np.ndarray) -> np.ndarray:
     """Indices, into x[1:-1], of samples farther from the median of themselves and both neighbours than eight robust deviations: of
     the steps of the whole signal, or of those around the sample where these are larger."""
-    before, here, after = x[:-2], x[1:-1], x[2:]
+    step = np.diff(x)
+    np.abs(step, out=step)
+    usual = float(np.median(step[:: max(1, len(step) // MEDIAN_SAMPLES)]))
+    far = step > OUTLIER * BY_MEDIAN * usual
+    at = np.flatnonzero(far[:-1] & far[1:])
+    before, here, after = x[at], x[at + 1], x[at + 2]
     alone = np.maximum(here - np.maximum(before, after), np.minimum(before, after) - here)
-    every = max(1, (len(x) - 1) // MEDIAN_SAMPLES)
-    usual = float(np.median(np.abs(x[1::every] - x[:-1:every])))
-    at = np.flatnonzero(alone > OUTLIER * BY_MEDIAN * usual)
     spread = BY_MEDIAN * np.maximum(usual, step_about(x, at))
-    return at[(spread > 0) & (alone[at] > OUTLIER * spread)]
+    return at[(spread > 0) & (alone > OUTLIER * spread)]
 
 
 def step_about(x: np.ndarray, at: np.ndarray) -> np.ndarray:

@@ -126,13 +126,21 @@ class Signals:
         the sample. A joint that takes this long to turn from a speed v to -v, evenly, covers a range of v times the length over 4.
         So a shorter turn has a higher pace, and noise of positions does not count as motion, as noise of speeds would.
         """
+        return self._at_samples(self._grid_paces) if self.log_paces is None else self.log_paces
+
+    def moves(self, speeds: np.ndarray) -> np.ndarray:
+        """Samples (N, n) at which joints are not as slow as these speeds (n,) for a kernel's length, see `paces`."""
         if self.log_paces is not None:
-            return self.log_paces
-        found = np.empty(self.q.shape, order="F")
-        for k, (segment, slowest) in enumerate(zip(self.segments, self._grid_paces)):
+            return self.log_paces >= speeds
+        return self._at_samples([slowest >= speeds for slowest in self._grid_paces])
+
+    def _at_samples(self, on_grid: Iterable[np.ndarray]) -> np.ndarray:
+        """Spread values on the grid of each segment over the samples (N, n), each the nearest."""
+        found = []
+        for k, (segment, values) in enumerate(zip(self.segments, on_grid)):
             nearest = (np.arange(segment.stop - segment.start) - self.grid(k).start + self.factor // 2) // self.factor
-            found[segment] = slowest[np.clip(nearest, 0, len(slowest) - 1)]
-        return found
+            found.append(values.T.take(nearest, axis=1, mode="clip"))
+        return np.concatenate(found, axis=1).T if len(found) > 1 else found[0].T
 
     @cached_property
     def kernel_paces(self) -> np.ndarray:

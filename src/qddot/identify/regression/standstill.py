@@ -86,12 +86,15 @@ def dry_speeds(robot: Robot, signals: Signals, laws: Mapping[str, Any] = NOTHING
         seen = []
         for joint, j in moving.items():
             kept = left.moving[:, j]
+            kept = slice(None) if kept.all() else kept  # which copies nothing
             motion = Motion(signals.q[kept], signals.qd[kept], signals.qdd[kept], load[kept] if len(load) else load)
             sliding = {f"{joint}.{name}": column for name, column in sliding_terms(parameter_set, j, speeds[joint])}
             friction = left.raw[kept, j] + sum(found.get(name, 0.0) * column(motion) for name, column in sliding.items())
-            seen.append(Seen(joint, j, motion, friction))
-            speeds[joint] = best_speed(parameter_set, seen[-1], (least[j], most[j]))
-        if "stribeck" in laws and seen:
+            here = Seen(joint, j, motion, friction)
+            speeds[joint] = best_speed(parameter_set, here, (least[j], most[j]))
+            if "stribeck" in laws:  # else it is let go of: a joint's is as large as the log, where some of it rests
+                seen.append(here)
+        if seen:
             laws["stribeck"] = best_stribeck(parameter_set, speeds, laws["stribeck"], seen)
     return DrySpeeds(speeds, laws.get("stribeck"))
 
