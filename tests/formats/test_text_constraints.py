@@ -73,7 +73,7 @@ def test_symbols_in_constraints_stay_open_and_get_values(read):
 
 def test_constraints_survive_other_gravity_and_a_floating_base(read):
     model = read('[[constraints]]\nconnect = ["base", "tip"]')
-    assert model.with_gravity((0, 0, 0)).constraints == model.constraints
+    assert model.copy(gravity=(0, 0, 0)).constraints == model.constraints
     assert model.with_floating_base().constraints == model.constraints
 
 

@@ -1,4 +1,4 @@
-"""A YAML file as a tree, built from parser events, so that no tag, alias or depth gets through unseen."""
+"""YAML files as trees of values, built from parser events, so that every tag, alias and depth is checked."""
 
 from __future__ import annotations
 
@@ -16,19 +16,12 @@ from qddot.formats.positions import MAX_DEPTH
 from qddot.place import Place
 
 PLAIN_TAGS = {f"tag:yaml.org,2002:{name}" for name in ("map", "seq", "str", "int", "float", "bool", "null")}
-PLAIN_WORDS = {
-    "": None,
-    "~": None,
-    "null": None,
-    "true": True,
-    "false": False,
-    ".nan": math.nan,
-    ".inf": math.inf,
-    "-.inf": -math.inf,
-}
+PLAIN_WORDS = {"": None, "~": None, "null": None, "true": True, "false": False}
+PLAIN_WORDS |= {".nan": math.nan, ".inf": math.inf, "-.inf": -math.inf}
 
 
 def read_yaml(text: str, file: str, tags: Collection[str] = ()) -> Node:
+    """Return the tree of a YAML text. Raises ModelSyntaxError, ModelLimitError: see `parse_document`."""
     try:
         return _Yaml(file, tags).document(yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)))
     except yaml.MarkedYAMLError as error:
@@ -128,7 +121,7 @@ class _Yaml:
 
 
 def plain(text: str) -> Any:
-    """An unquoted YAML scalar: YAML 1.2's core rules, so that `1e-3` is a number and `no` a word."""
+    """Return the value of an unquoted YAML scalar by the core rules of YAML 1.2: `1e-3` is a number and `no` a word."""
     if text.lower() in PLAIN_WORDS:
         return PLAIN_WORDS[text.lower()]
     return float(text) if re.fullmatch(f"[-+]?{NUMBER}", text) else text
