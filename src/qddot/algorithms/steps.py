@@ -84,8 +84,8 @@ def kutta_stage(
     h: Scalar,
     accelerate: Accelerate,
 ) -> tuple[list[list[Scalar]], list[Scalar]]:
-    """Return what one of the stages 0 to 3 of `kutta` computes, so that a loop's body is a quarter as long; four of them give the
-    bits of `kutta`.
+    """Compute one of the stages 0 to 3 of `kutta`, so that a loop's body is a quarter as long; four of them give the bits of
+    `kutta`.
 
     Args:
         state: q and qd at the step's beginning.

@@ -1,4 +1,4 @@
-"""What more columns of a single joint would explain, for many sets of them at once, all other parameters fitted anew with them."""
+"""Gain of further columns of a single joint, for many sets of columns at once, with all other parameters fitted anew."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from qddot.identify.checks.trial import Trial
 def gains_of_joint(
     trial: Trial, j: int, columns: np.ndarray, sets: np.ndarray, instead_of: Callable[[str], bool] = lambda kind: False
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The part of what is left of joint j's squared errors that each set of some columns (N, d) takes away: (sets,) in all of the
-    log, and in fifths that the others predict.
+    """Return the fraction of joint j's squared residuals that each set of columns (N, d) explains: (sets,) in the whole log, and in
+    fifths that the others predict.
 
     Args:
         sets: places of a set's columns (sets, k).
-        instead_of: whether a parameter of the joint, by its kind, is left out where the columns are tried.
+        instead_of: true for the kinds of the joint's parameters that the columns replace.
     """
     Z = trial.filtered(columns) * trial.moving[:, j, None]
     owner = f"{trial.names[j]}."

@@ -97,14 +97,14 @@ def shown_best(trial: Trial, j: int, count: int) -> tuple[int, ...]:
 
 
 def pulling(trial: Trial, before: Mapping[str, Edge]) -> Iterator[Law]:
-    """What pulls at joints that have no such law `before`, each beyond the edge that shows most."""
+    """Yield a law of pulls that adds edges at joints without one in `before`, if the log shows any."""
     found = {**before, **new_edges(trial, before)}
     if found != dict(before):
         yield pulls(found)
 
 
 def pulls(edges: Mapping[str, Edge], gain: float = 0.0) -> Law:
-    """What pulls at joints beyond these edges, as a law."""
+    """Return the law of pulls at joints beyond these edges."""
     told = ", ".join(f"{name} {'above' if way > 0 else 'below'} {edge:.2g}" for name, (edge, way) in edges.items())
     return Law(f"torques that grow beyond a position (rad, m), as of a cable that pulls: {told}", {"pulls": dict(edges)}, gain)
 

@@ -1,7 +1,7 @@
-"""Where something begins to pull at a joint: a hose, a cable that becomes taut, a buffer.
+"""Edges beyond which something pulls at a joint: a hose, a cable that becomes taut, a buffer.
 
-Beyond an edge its torque is `way (pull x + pull_rise x^2)`, x how far the joint is beyond. The edge itself is sought; where it is
-off by a little, the linear term takes that in, and its uncertainty is that of the edge.
+At a distance x beyond the edge its torque is `way (pull x + pull_rise x^2)`. The edge is found by search; the linear term absorbs
+a small error of the edge, and its uncertainty is that of the edge.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ Edge = tuple[float, float]
 
 
 def new_edges(trial: Trial, before: Mapping[str, Edge]) -> dict[str, Edge]:
-    """The edge that shows most of each joint that has none `before`, if it explains nearly all that is left of the torque there in
-    unseen fifths: a pull is free to be anywhere, and takes in a little of anything that comes and goes with the position."""
+    """Return the best edge of each joint that has none in `before`, if it explains nearly all of the residual torque in fifths that
+    the others predict. (A pull may be anywhere, so it explains a little of anything that varies with the position.)"""
     found = {}
     for j, name in enumerate(trial.names):
         q, best, most = trial.motion.q[:, j], None, 0.0
