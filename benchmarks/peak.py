@@ -15,7 +15,8 @@ import llvmlite.binding as llvm
 import numpy as np
 from timing import Job
 
-from qddot.compile.kernel_ir import fused_products, places
+from qddot.compile.fused import fused_products
+from qddot.compile.kernel_ir import places
 from qddot.graph.program import Operations, Program
 
 CHAINS = 14  # more than latency times units of any core today; 14 accumulators and 2 operands fit 16 registers

@@ -8,11 +8,12 @@ lets LLVM reassociate or contract, so every W computes the same bits.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from functools import cached_property
 from operator import attrgetter
 
 from qddot.compile import prefetch, sincos
+from qddot.compile.fused import fused_products
 from qddot.compile.lanes import Lanes
 from qddot.compile.memory import leave_rooms, rooms
 from qddot.compile.operation_ir import choice, lane_by_lane, sign_of
@@ -387,21 +388,3 @@ def constants(output: Output, room: str, lanes: Lanes) -> Iterable[str]:
         if x != 0:
             yield f"%{tag}_at{k} = getelementptr inbounds {lanes.number}, ptr {room}, i64 {k}"
             yield f"store {lanes.number} {lanes.literal(x)}, ptr %{tag}_at{k}, align {lanes.bits // 8}"
-
-
-def fused_products(nodes: Sequence[Expr], outputs: Mapping[Expr, list], shared: Collection[Expr] = ()) -> set[Expr]:
-    """Products used once, in a sum or difference: at most one of each sum. Those that are `shared` count as used more often."""
-    once: set[Expr] = set()
-    again: set[Expr] = set()
-    for node in nodes:
-        for a in node.args:
-            if a.__class__ is Expr:
-                (again if a in once else once).add(a)
-    found: set[Expr] = set()
-    for node in nodes:
-        if node.op in "+-":
-            for a in node.args:
-                if a.__class__ is Expr and a.op == "*" and a not in again and a not in outputs and a not in shared:
-                    found.add(a)
-                    break
-    return found

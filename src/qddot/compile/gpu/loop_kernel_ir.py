@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import cached_property
 
+from qddot.compile.fused import fused_products
 from qddot.compile.gpu.dialects import NVIDIA, Dialect
 from qddot.compile.gpu.thread import WARP, Shape, Source, Thread
-from qddot.compile.kernel_ir import fused_products
 from qddot.compile.lanes import Lanes
 from qddot.graph.expr import Expr
 from qddot.graph.program import Program

@@ -41,11 +41,11 @@ def gains_of_joint(
 
 
 def sizes(ZZ: np.ndarray, Zy: np.ndarray, sets: np.ndarray) -> np.ndarray:
-    """What fits best of each set of columns (sets, k), by their products with each other and with what is left."""
+    """Return the least-squares coefficients of each set of columns (sets, k), from products of columns and with residuals."""
     inverse = np.linalg.pinv(ZZ[sets[:, :, None], sets[:, None, :]], 1e-9, hermitian=True)
     return np.einsum("sij,sj->si", inverse, Zy[sets])
 
 
 def gain_with(ZZ: np.ndarray, Zy: np.ndarray, size: np.ndarray, sets: np.ndarray) -> np.ndarray:
-    """By how much the squared errors fall (sets,) with so much of each set of columns."""
+    """Return by how much the squared residuals fall (sets,) with these coefficients of each set of columns."""
     return np.einsum("si,si->s", size, 2 * Zy[sets] - np.einsum("sij,sj->si", ZZ[sets[:, :, None], sets[:, None, :]], size))

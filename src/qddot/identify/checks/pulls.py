@@ -43,8 +43,8 @@ def new_edges(trial: Trial, before: Mapping[str, Edge]) -> dict[str, Edge]:
 
 
 def sharper_edges(base: Base, signals: Signals) -> dict[str, Edge]:
-    """The edges of a fit, each sought again beside what the fit has besides by now: at first, a wrong step of friction may have
-    shown more than the place of the edge."""
+    """Return the edges of a fit, each sought again with all other laws of the fit: at first, a wrong step of friction may have
+    displaced it."""
     parameter_set, found = base.parameter_set, {}
     for name in parameter_set.asked["pulls"]:
         others = base_parameters(parameter_set.without([f"{name}.{kind}" for kind in PULLS]))
@@ -53,7 +53,7 @@ def sharper_edges(base: Base, signals: Signals) -> dict[str, Edge]:
 
 
 def sharpest_edge(trial: Trial, name: str) -> Edge:
-    """The edge of a pull at a joint, which the model has not, that leaves least."""
+    """Return the edge of a further pull at a joint with the smallest residual."""
     j = trial.names.index(name)
     q, only = trial.motion.q[:, j], trial.only(j)[:, None]
 
@@ -67,12 +67,12 @@ def sharpest_edge(trial: Trial, name: str) -> Edge:
 
 
 def tried(q: np.ndarray) -> np.ndarray:
-    """Edges evenly over the positions (N,) of a joint."""
+    """Return candidate edges, evenly spaced over the positions (N,) of a joint."""
     low, high = np.quantile(q, EDGES_WITHIN)
     return np.linspace(low, high, EDGES_TRIED)
 
 
 def pulled(q: np.ndarray, edge: Edge) -> np.ndarray:
-    """The columns (N, 2) of a pull at positions (N,)."""
+    """Return the columns (N, 2) of a pull at positions (N,)."""
     x = beyond(q, *edge)
     return edge[1] * np.stack([x, x**2], axis=1)
