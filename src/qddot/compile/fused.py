@@ -8,7 +8,7 @@ from qddot.graph.expr import Expr
 
 
 def fused_products(nodes: Sequence[Expr], outputs: Mapping[Expr, list], shared: Collection[Expr] = ()) -> set[Expr]:
-    """Return the products that are used once, in a sum or difference, one of each sum at most. `shared` ones count as used twice."""
+    """Return the products used once, in a sum or difference, at most one of each sum; `shared` ones count as used twice."""
     once: set[Expr] = set()
     again: set[Expr] = set()
     for node in nodes:
