@@ -196,3 +196,19 @@ def test_a_robot_that_predicts_worse_is_part_of_the_verdict() -> None:
     assert fit.verdict.has("impossible values")
     assert fit.robot_worse
     assert fit.verdict.has("robot")
+
+
+@pytest.mark.parametrize("seed", [6, 10])
+def test_a_spring_is_no_pull(seed: int) -> None:
+    """With an edge at the end of the recorded range a pull leaves as little, and predicts other torques beyond it."""
+
+    def spring(parameters: ParameterSet, theta: np.ndarray, q: np.ndarray, *_: np.ndarray) -> np.ndarray:
+        return np.eye(6)[2] * 8.0 * (q - 0.4)
+
+    robot = qddot.load("irb120")
+    fit = with_more_torque(robot, spring, seed)
+    name = robot.joint_names[2]
+    assert not fit.parameter_set.asked.get("pulls")
+    low, high = fit.intervals[f"{name}.stiffness"]
+    assert low < 8.0 < high
+    assert high - low < 0.2

@@ -115,8 +115,11 @@ def as_found(law: Law, parameter_set: ParameterSet) -> Law:
 
 
 def missing_laws(known: Alternatives, chosen: Mapping[str, Any] = NOTHING) -> list[Law]:
-    """The laws worth adding to a fit, each tried by itself, in the order of their gain. `chosen`: options of the laws that were
-    added before."""
+    """The laws worth adding to a fit, each tried by itself, in the order of the residual they leave. `chosen`: options of the laws
+    that were added before.
+
+    A pull is tried before another law only if it leaves less than half of that law's residual: with an edge near the end of the
+    recorded range it cannot be told from a spring there, but predicts other torques elsewhere."""
     trial, floor = known.fine_trial, known.signals.noise
     least = least_gain(trial.left, floor, trial.size)
     if least is None:
@@ -134,7 +137,7 @@ def missing_laws(known: Alternatives, chosen: Mapping[str, Any] = NOTHING) -> li
         gain = gained(before.unseen, left.unseen) if left.unpredicted <= before.unpredicted + LAW_AS_WELL else 0.0
         if gain > least:
             found.append(law._replace(gain=gain))
-    found.sort(key=lambda law: -law.gain)
+    found.sort(key=lambda law: (1 - law.gain) / (1 - MOST_OF_IT if "pulls" in law.options else 1.0))
     if found and not chosen:
         faults = known.found if least == LAW_GAIN else known.lasting
         if max((one.share for one in faults), default=0.0) > max(found[0].gain, MOST_OF_IT):
