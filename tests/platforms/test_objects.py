@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 
 import qddot
-from qddot.compile.direct import Shape
-from qddot.compile.fastcall import entry_module
+from qddot.compile import direct_ir, entry_ir, shared
 from qddot.compile.llvm import Computer, module_text, single_lanes, wide_lanes
 from qddot.graph.program import Program
 
@@ -67,11 +66,15 @@ def module(text: str) -> llvm.ModuleRef:
 
 
 @pytest.mark.parametrize("triple", SYSTEMS)
-@pytest.mark.parametrize("kind", ["single", "in a hurry", "wide", "float32"])
+@pytest.mark.parametrize("kind", ["single", "in a hurry", "wide", "float32", "shared", "shared float32"])
 def test_kernels_refer_to_what_a_process_has(program, triple, kind):
-    computer, dtype = SYSTEMS[triple], np.dtype(np.float32 if kind == "float32" else np.float64)
+    """The library, and the code that kernels share, which is loaded before them and refers to the library only."""
+    computer, dtype = SYSTEMS[triple], np.dtype(np.float32 if "float32" in kind else np.float64)
     lanes = (wide_lanes if kind in ("wide", "float32") else single_lanes)(dtype, computer)
-    code = machine(triple, 0 if kind == "in a hurry" else 2).emit_object(module(module_text(program, lanes)))
+    common = shared.lanes_of(lanes)
+    is_shared = kind.startswith("shared")
+    text = shared.module(common) if is_shared else module_text(program, lanes)
+    code = machine(triple, 0 if kind == "in a hurry" else 2).emit_object(module(text))
     system = "windows" if "windows" in triple else "darwin"
     if system == "windows":
         found = lief.COFF.parse(list(code))
@@ -82,7 +85,8 @@ def test_kernels_refer_to_what_a_process_has(program, triple, kind):
         undefined = lief.MachO.Symbol.CATEGORY.UNDEFINED
         wanted = {s.name.removeprefix("_") for s in found.symbols if s.category == undefined}
         assert found.header.cpu_type.name == ("X86_64" if triple.startswith("x86") else "ARM64")
-    assert wanted <= LIBRARY | OWN[system]
+    ours = {name.removeprefix("@") for name in shared.names(common)}
+    assert wanted <= LIBRARY | OWN[system] | (set() if is_shared else ours)
     assert {r.type.name for r in found.relocations} <= RELOCATIONS[triple]
     sections = {s.name for s in found.sections}
     assert not sections & {".pdata", ".xdata", "__eh_frame", "__compact_unwind"}  # nothing to unwind: registered with no one
@@ -105,10 +109,8 @@ def test_a_fused_multiply_add_is_one_instruction(program, triple):
 )
 def test_the_direct_entry_is_called_as_the_system_calls(triple, nargs, kwnames):
     """The first test, that there are three arguments and no keywords, reads them where the system passes them."""
-    shape = Shape.of(qddot.load("arm7").kernel("inverse_dynamics"))
-    assert shape
-    text = machine(triple).emit_assembly(module("\n".join(entry_module(shape))))
-    start = re.search(r"^_?entry:\n(?:.*\n){25}", text, re.M)
+    text = machine(triple).emit_assembly(module("\n".join(direct_ir.module())))
+    start = re.search(rf"^_?{entry_ir.name(3)}:\n(?:.*\n){{30}}", text, re.M)
     assert start
     if triple.startswith("x86"):
         assert re.search(rf"movq\s+{nargs}, (%\w+)\s+xorq\s+\$3, \1\s+orq\s+{kwnames}, \1", start[0])
