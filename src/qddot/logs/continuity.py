@@ -57,8 +57,8 @@ class Continuity:
         resolution: increment (n,) to which positions are rounded; 0 if they are not.
         jumps: (joint, time in s, size in rad or m) of positions of a single joint that jump and stay there.
         samples: number of samples.
-        written: numbers of rows for which each position, and each torque, is repeated until the next one, if those of all joints
-        change at once.
+        written: numbers of rows for which positions, and torques, are repeated until the next ones, if those of all joints change
+            at once.
     """
 
     lost: int
