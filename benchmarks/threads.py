@@ -1,9 +1,12 @@
-"""What two threads gain over one, beside pure arithmetic that takes as long. For an idle machine; the shortest wall times of many.
+"""Gain of two threads over one, for a batch and for pure arithmetic that takes as long, by the shortest of many wall times.
+
+Run it on an idle machine:
 
     .venv/bin/python benchmarks/threads.py [--states 65536,1048576] [--seconds 10]
 
-Arithmetic is cut in halves beforehand; of it, too, the second half begins when its thread has woken. `begins` is when the first and
-the second thread take their first tile of the batch, `over` what passes after the last tile is done (medians).
+The arithmetic is divided into two halves beforehand, and its second half, too, begins when its thread has woken. `first begins` and
+`second begins` are the times from the call until each thread takes its first tile of the batch, and `over` is the time from the end
+of the last tile until the call returns (medians).
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ from robots import Case, case
 
 
 def measured(case: Case, states: int, seconds: float) -> tuple[str, ...]:
+    """Return a row of the table, for a batch of so many states."""
     batch = {f"batch {n}": job.run for n, job in ours.threaded(case, states).items()}
     one = shortest({"one": batch["batch 1"]}, 0.2)["one"]
     spins = {f"arithmetic {n}": job.run for n, job in peak.two_threads(one).items()}
@@ -32,7 +36,7 @@ def measured(case: Case, states: int, seconds: float) -> tuple[str, ...]:
 
 
 def shortest(jobs: dict[str, Callable[[], object]], seconds: float) -> dict[str, float]:
-    """The shortest wall time of each, in turn."""
+    """Return the shortest wall time of each job, s; the jobs run in turn."""
     best, start = dict.fromkeys(jobs, np.inf), time.perf_counter()
     while time.perf_counter() - start < seconds:
         for name, job in jobs.items():
@@ -43,7 +47,7 @@ def shortest(jobs: dict[str, Callable[[], object]], seconds: float) -> dict[str,
 
 
 def moments(run: Callable[[], object]) -> tuple[str, str, str]:
-    """Medians: from the call to the first tile of each thread, and from the last one to the return."""
+    """Return median times: from the call to the first tile of each thread, and from the end of the last tile to the return."""
     take, seen, rows = threads.tiles(), [], []
 
     def watched(job: int, patience: int) -> bool:
@@ -58,7 +62,7 @@ def moments(run: Callable[[], object]) -> tuple[str, str, str]:
         start = time.perf_counter()
         run()
         stop = time.perf_counter()
-        time.sleep(1e-3)  # until the other thread has said so, too
+        time.sleep(1e-3)  # until the other thread has noted its times, too
         if len(seen) == 2:
             (_, second, _), (_, first, end) = sorted(seen)
             rows.append((first - start, second - start, stop - end))

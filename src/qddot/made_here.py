@@ -1,4 +1,4 @@
-"""Functions and a class that make robots in Python, without a description in a file."""
+"""Robots made in Python, without a description in a file: from DH tables, from screws, or body by body."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""A kernel with arrays of its own: one state by a cheap call, and many steps of one motion by a single call.
+"""A kernel that is called on arrays of its own: for one state at little cost, or for many steps of a motion in one call.
 
-The loop for single states takes the states of a batch in order. In `Ahead` the batch is a motion: its arrays overlap so that each
-step reads what the step before has written. So hundreds of steps need one call from Python, and have the bits of single calls.
+The loop over single states computes the states of a batch in order. In `Ahead` the batch is a motion: its arrays overlap, so that
+each step reads the state that the step before has written. Hundreds of steps then need a single call from Python, and give the same
+bits as a call for each step.
 """
 
 from __future__ import annotations
@@ -18,10 +19,11 @@ from qddot.compile.peaks import FAR
 from qddot.compile.repeated import MOST
 
 LOOP = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)
+"""Type of a kernel's loop in C (see `Kernel.loop`)."""
 
 
 class Loop:
-    """A kernel's loop, one state after the other, over fixed arrays (rows, ...)."""
+    """The loop of a kernel over single states, on fixed arrays (rows, ...). A call computes the first rows."""
 
     def __init__(self, kernel: Kernel, arrays: Sequence[np.ndarray]) -> None:
         self.kernel, self.arrays, self.count = kernel, arrays, np.zeros(1, np.int64)  # kept alive: the loop has their addresses
@@ -36,7 +38,7 @@ class Loop:
 
 
 class One:
-    """Computes one state by a call that allocates little and checks only its result."""
+    """A function that computes one state; it allocates little memory and checks only the result."""
 
     def __init__(self, kernel: Kernel) -> None:
         program = kernel.program
@@ -48,7 +50,7 @@ class One:
         self.loop = Loop(kernel, [*self.inputs.values(), *(self.found[None, a:b] for a, b in pairwise(ends))])
 
     def __call__(self, inputs: Mapping[str, np.ndarray]) -> tuple[np.ndarray, ...] | None:
-        """Return the outputs without margins; None if a margin is not positive, a result is not finite, or q is very large."""
+        """Return the outputs without margins, or None if a margin is not positive, a result is not finite, or q is very large."""
         for name, x in self.inputs.items():
             x[0] = inputs[name]
         self.loop(1)
@@ -59,8 +61,11 @@ class One:
 
 
 class Ahead:
-    """Computes many steps, each from the end of the one before. `kernel`: one step, whose first inputs are a state, and whose
-    outputs are the state after it, in the same order, and margins."""
+    """A function that computes many steps, each from the state after the one before.
+
+    `kernel` computes one step: its first inputs are a state, and its outputs are the state after the step, in the same order, and
+    margins.
+    """
 
     def __init__(self, kernel: Kernel) -> None:
         program = kernel.program
@@ -71,12 +76,12 @@ class Ahead:
         self.loop = Loop(kernel, [*(x[:-1] for x in self.state), *self.rest.values(), *(x[1:] for x in self.state), self.margins])
 
     def __call__(self, steps: int, state: Sequence[np.ndarray], rest: Mapping[str, Any]) -> tuple[list[np.ndarray], int]:
-        """Return the states after each step, arrays (steps, ...) that the next call overwrites, and the number of steps before the
-        first with a margin that is not positive: only these are valid.
+        """Return the state after each step, as arrays (steps, ...) that the next call overwrites, and the number of valid steps:
+        those before the first one with a margin that is not positive.
 
         Args:
             state: the initial state.
-            rest: the other inputs, the same in every step, or one row for each.
+            rest: the other inputs, either the same in every step, or with a row for each step.
         """
         for x, value in zip(self.state, state, strict=True):
             x[0] = value

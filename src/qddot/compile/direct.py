@@ -1,9 +1,9 @@
-"""Direct entries for small batches, names of frames, quaternions and several results, which CPython calls in front of the methods.
+"""The general direct entry, which CPython calls before the ordinary method: small batches, frames, quaternions, several results.
 
-One piece of machine code (`direct_ir`) serves every method of every robot. It reads a table of the method's arguments and results,
-and of its ways: for each choice of options (compared by identity, since names in programs are interned) the kernel for one state,
-and the loop over many states once a batch has needed it. Arrays are float64 with contiguous rows, all of one batch; anything else,
-and possible errors, go to the ordinary method (see also `fastcall`, which has a shorter way for one state).
+One piece of machine code (`direct_ir`) serves every method of every robot. It reads a table that describes the method's arguments
+and results, and its ways: for each choice of options (compared by identity, since names in programs are interned) the kernel for
+one state, and the loop over many states once a batch has needed it. Arrays must be float64 with contiguous rows, all of one batch.
+Other calls, and those that may end in an error, go to the ordinary method. (`fastcall` has a faster entry for one state.)
 """
 
 from __future__ import annotations
@@ -33,15 +33,24 @@ from qddot.compile.threads import is_one_by_default
 
 OUT = sys.intern("out")
 WORTH_RELEASE = 200_000
-"""Number of operations, about 10 us, from which on other threads of Python may run meanwhile."""
+"""Number of operations in a batch, about 10 us, from which on Python's lock is released, so that other threads of Python can
+run."""
 
 HUGE = 100_000
-"""Most states of a batch that goes directly to one thread; larger ones go to the ordinary method, which has errors for too many."""
+"""Largest number of states in a batch that one thread computes directly. Larger ones go to the ordinary method, which raises the
+error for too many."""
 
 
 class Shape(NamedTuple):
-    """Arguments and results of a method: names of the inputs, their sizes and the bits of the magnitude that is too large; shapes
-    of outputs; number of margins; index of q among the inputs."""
+    """Arguments and results of a method.
+
+    Attributes:
+        names: names of the inputs.
+        inputs: for each input, its size and the bits of the magnitude that is too large.
+        outputs: shapes of the outputs.
+        margins: number of margins.
+        q: index of q among the inputs; 0 if there is none.
+    """
 
     names: tuple[str, ...]
     inputs: tuple[tuple[int, int], ...]
@@ -66,17 +75,18 @@ class Shape(NamedTuple):
 
     @property
     def sizes(self) -> list[int]:
-        """The sizes of all arrays."""
+        """Number of elements of each array for one state: inputs, outputs and margins."""
         margins = [self.margins] if self.margins else []
         return [size for size, _ in self.inputs] + [math.prod(shape) for shape in self.outputs] + margins
 
 
 def shapes(kernel: Kernel) -> tuple[tuple[int, ...], ...]:
+    """Return the shapes of a kernel's outputs without margins."""
     return tuple(x.shape for x in kernel.shown)
 
 
 class Direct:
-    """The table of a method, with everything that it points to; it lives as long as the entry."""
+    """The table of a method, with all objects whose addresses it contains. It must live as long as the entry."""
 
     def __init__(self, shape: Shape, options: Sequence[str], quaternions: Sequence[int], result_type: type | None) -> None:
         self.code = machine_code()
@@ -119,7 +129,7 @@ class Direct:
         return direct
 
     def entry(self, name: str, fallback: Callable, doc: str) -> Callable:
-        """Return the builtin in front of the ordinary method."""
+        """Return the builtin that replaces the ordinary method (`fallback`), and calls it if necessary."""
         from qddot.compile.fastcall import fast_entry
 
         names = [*self.shape.names, *(f"{option}=None" for option in self.options), "**options"]
@@ -127,15 +137,16 @@ class Direct:
 
     @property
     def is_plain(self) -> bool:
-        """True if one state of default options needs nothing but its kernel: it has a shorter way."""
+        """True if the method has the faster entry for one state: few inputs, one output, no options and no quaternions."""
         few = len(self.shape.outputs) == 1 and len(self.shape.inputs) <= entry_ir.MOST
         return few and not self.options and not self.quaternions
 
     def set(self, place: int, value: int) -> None:
+        """Write a word of the table."""
         ctypes.c_int64.from_address(id(self.table) + BYTES + 8 * place).value = value
 
     def learn_call(self, kernels: Kernels, quantity: str, arguments: Sequence[Any], options: Mapping[str, Any]) -> None:
-        """Let further calls with the options of this one go directly to the kernel."""
+        """Enter the kernel for the options of a call into the table, so that further calls with these options go directly to it."""
         inputs = len(self.shape.inputs)
         named = {name: value for name, value in options.items() if name != "out"}
         chosen = dict.fromkeys(self.options) | dict(zip(self.options, arguments[inputs:])) | named
@@ -145,7 +156,7 @@ class Direct:
             self.learn(tuple(chosen.values()), kernels.kernel(quantity, DOUBLE, given))
 
     def learn(self, chosen: tuple[Any, ...], kernel: Kernel) -> None:
-        """Enter a kernel for these options into the table, and its loop over many states if it has one by now."""
+        """Enter the kernel for these options into the table, with its loop over many states if that has been compiled."""
         with self.lock:
             known = next((k for k, (values, _) in enumerate(self.ways) if all(a is b for a, b in zip(values, chosen))), None)
             if known is None and len(self.ways) == ROWS["way"][0]:
@@ -161,7 +172,7 @@ class Direct:
                     self.set(WORD["kernel"], kernel.single_address)
                     self.set(WORD["most"], HUGE if is_one_by_default() else WORTH_THREADS // max(kernel.length, 1))
                     self.set(WORD["release"], max(WORTH_RELEASE // max(kernel.length, 1), 1))
-        with self.lock:  # a second time: a thread that reads the new number of ways then sees all words of the new way
+        with self.lock:  # acquired again, so that a thread that reads the new number of ways also sees all words of the new way
             self.set(WORD["ways"], max(word_at(id(self.table) + BYTES + 8 * WORD["ways"]), number + 1))
             loop, task = kernel.watched_loop
             if loop and are_raised():

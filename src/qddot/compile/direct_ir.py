@@ -1,6 +1,7 @@
 """LLVM IR of the general direct entry, for the layout of CPython's and NumPy's structures (see `direct`).
 
-Words and rows of the table are read when they are needed, and loop counters are in memory: speed is not decided here.
+Words and rows of the table are read wherever they are needed, and loop counters are kept in memory: this code is short beside the
+kernels that it calls, so that simple code was preferred to fast code.
 """
 
 from __future__ import annotations
@@ -31,14 +32,14 @@ BAD_FLAGS = 1 | 2 | 8
 """NumPy's flags for division by zero, overflow and invalid operations."""
 
 TOLERANCE = f"0x{struct.pack('>d', QUATERNION_TOLERANCE).hex().upper()}"
-"""Tolerance of a quaternion's length, as a literal."""
+"""Tolerance of a quaternion's length, as a literal of LLVM IR."""
 
 FEW = 8
-"""Fewer states than this are computed one after the other."""
+"""Batches with fewer states than this are computed state by state."""
 
 
 def module() -> Iterator[str]:
-    """Define all functions of the entry."""
+    """Define all functions of the direct entries."""
     yield "declare ptr @malloc(i64)\ndeclare void @free(ptr)\ndeclare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"
     yield "declare double @llvm.sqrt.f64(double)\ndeclare double @llvm.fabs.f64(double)"
     yield from entry_ir.looks()
@@ -56,8 +57,8 @@ def module() -> Iterator[str]:
 
 
 def unit() -> Iterator[str]:
-    """Define `unit(from, to, table)`, which copies q with its quaternions normalised as by `arrays.with_unit_quaternion`; true if
-    one has not length 1."""
+    """Define `unit(from, to, table)`, which copies q with its quaternions normalised as by `arrays.with_unit_quaternion`. It
+    returns true if the length of a quaternion is not 1."""
     yield "define internal i1 @unit(ptr %from, ptr %to, ptr %table) nounwind {"
     yield counter("k") + "\n" + word("%q", "q") + "\n" + row("%nq", "input", "%q", 0) + "\n%bytes = mul i64 %nq, 8"
     yield "call void @llvm.memcpy.p0.p0.i64(ptr %to, ptr %from, i64 %bytes, i1 false)\n" + word("%count", "quaternions")
@@ -75,8 +76,8 @@ def unit() -> Iterator[str]:
 
 
 def one_state() -> Iterator[str]:
-    """Define `one_state(table, kernel, arrays)`, which computes one state; true if an input, an output or a margin fails its test.
-    `arrays`: pointers to inputs, outputs and margins."""
+    """Define `one_state(table, kernel, arrays)`, which computes one state. It returns true if an input, an output or a margin fails
+    its test. `arrays`: pointers to inputs, outputs and margins."""
     yield "define internal i1 @one_state(ptr %table, ptr %kernel, ptr %arrays) nounwind {"
     yield counter("i", "o") + "\n" + word("%inputs", "inputs") + "\n" + word("%outputs", "outputs")
     test = [row("%size", "input", "%i", 0), row("%limit", "input", "%i", 1), at("%x", "%arrays", "%i", "ptr")]
@@ -93,12 +94,15 @@ def one_state() -> Iterator[str]:
 
 
 GIVEN = "ptr %arrays, ptr %steps, i64 %batch, i64 %count"
-"""The description of a batch, as parameters and as arguments."""
+"""Parameters that describe a batch, which are also passed on as arguments under the same names."""
 
 
 def given_output() -> Iterator[str]:
-    """Define `given_output(table, out, o, arrays, steps, batch, count)`: the address of the numbers of an array for result o, if it
-    is contiguous, has the shape, and shares no memory with inputs and earlier results; else null."""
+    """Define `given_output(table, out, o, arrays, steps, batch, count)`, which returns the address of the numbers of the array that
+    the caller gave for result o, or null if it does not fit.
+
+    It fits if it is contiguous, has the right shape, and shares no memory with inputs and earlier results.
+    """
     yield f"define internal ptr @given_output(ptr %table, ptr %out, i64 %o, {GIVEN}) nounwind {{"
     yield counter("d", "i", "j") + "\n" + field("%type", "%out", TYPE, "ptr") + "\n" + function("%array_type", "array_type")
     yield "%is = icmp eq ptr %type, %array_type\nbr i1 %is, label %array, label %no\narray:"
@@ -133,8 +137,9 @@ def given_output() -> Iterator[str]:
 
 
 def given_outputs() -> Iterator[str]:
-    """Define `given_outputs(table, out, outs, arrays, steps, batch, count)`: true if an array, or a tuple of arrays, can take all
-    results; then the arrays are in `outs`, and the addresses of their numbers in `arrays` after those of the inputs."""
+    """Define `given_outputs(table, out, outs, arrays, steps, batch, count)`, which returns true if `out`, an array or a tuple of
+    arrays, fits all results. It then stores the arrays in `outs`, and the addresses of their numbers in `arrays` after those of the
+    inputs."""
     yield f"define internal i1 @given_outputs(ptr %table, ptr %out, ptr %outs, {GIVEN}) nounwind {{\n" + counter("o", "k")
     yield word("%inputs", "inputs") + "\n" + word("%outputs", "outputs") + "\n" + function("%tuple_type", "tuple_type")
     yield field("%type", "%out", TYPE, "ptr") + "\n%one = icmp eq i64 %outputs, 1\n%alone = alloca ptr\nstore ptr %out, ptr %alone"
@@ -152,8 +157,11 @@ def given_outputs() -> Iterator[str]:
 
 
 def new_outputs() -> Iterator[str]:
-    """Define `new_outputs(table, outs, arrays, batch, count)`, which makes arrays with `batch` (0 or 1) leading dimensions of that
-    count, and stores the addresses of their numbers; true if memory is short."""
+    """Define `new_outputs(table, outs, arrays, batch, count)`, which makes the result arrays and stores the addresses of their
+    numbers.
+
+    The arrays have `batch` (0 or 1) leading dimensions of length `count`. It returns true if there is not enough memory.
+    """
     yield "define internal i1 @new_outputs(ptr %table, ptr %outs, ptr %arrays, i64 %batch, i64 %count) nounwind {"
     yield counter("o") + "\n%shape = alloca i64, i64 4\nstore i64 %count, ptr %shape\n" + word("%inputs", "inputs")
     yield word("%outputs", "outputs") + "\n" + function("%new", "array_new") + "\n" + function("%type", "array_type")
@@ -178,7 +186,7 @@ def drop() -> Iterator[str]:
 
 
 def answer() -> Iterator[str]:
-    """Define `answer(table, outs)`: the one result, or a tuple of several."""
+    """Define `answer(table, outs)`, which returns the result if there is one, or the tuple of several."""
     yield "define internal ptr @answer(ptr %table, ptr %outs) nounwind {\n" + function("%type", "result_type")
     yield "%one = icmp eq ptr %type, null\nbr i1 %one, label %single, label %several\nsingle:\n%x = load ptr, ptr %outs\nret ptr %x"
     yield "several:\n" + function("%call", "vectorcall") + "\n" + word("%outputs", "outputs")
@@ -187,8 +195,12 @@ def answer() -> Iterator[str]:
 
 
 def many_states() -> Iterator[str]:
-    """`many_states(table, kernel, loop, task, arrays, steps, count)`: fill the outputs state by state, or by the loop if there is
-    one; true where something is wrong. Steps of inputs, in bytes, are there; those of outputs are put behind them."""
+    """Define `many_states(table, kernel, loop, task, arrays, steps, count)`, which computes the outputs for a batch.
+
+    It uses the loop over many states, or computes state by state if `loop` is null. It returns true if a state fails its test, or
+    if the loop has raised a floating-point flag. `steps` holds the bytes from state to state of the inputs; those of the outputs
+    are appended.
+    """
     yield "define internal i1 @many_states(ptr %table, ptr %kernel, ptr %loop, ptr %task, ptr %arrays, ptr %steps, i64 %count)"
     yield "nounwind {"
     yield (counter("o", "i", "d", "k", "j") + "\n" + word("%inputs", "inputs") + "\n" + word("%outputs", "outputs"))
@@ -204,7 +216,7 @@ def many_states() -> Iterator[str]:
     body += [*counted("d", "%rank", inner), *advance("%co", "%rank")]
     yield from counted("o", "%outputs", body)
     yield "%none = icmp eq ptr %loop, null\nbr i1 %none, label %singly, label %together"
-    # by the loop
+    # with the loop over many states
     yield "together:\n%dimensions = alloca i64\nstore i64 %count, ptr %dimensions\n" + word("%release", "release")
     yield function("%clear", "clear_flags") + "\n" + function("%flags_of", "get_flags")
     yield "%long = icmp sge i64 %count, %release\nbr i1 %long, label %apart, label %at_once"
@@ -214,7 +226,7 @@ def many_states() -> Iterator[str]:
     yield "call void %restore(ptr %thread)\nbr label %judged"
     yield f"judged:\n%flags = phi i32 [ %flags0, %at_once ], [ %flags1, %apart ]\n%bad_flags = and i32 %flags, {BAD_FLAGS}"
     yield "%wrong_flags = icmp ne i32 %bad_flags, 0\nret i1 %wrong_flags"
-    # one after the other
+    # state by state
     yield f"singly:\n%here = alloca ptr, i64 {ARGUMENTS}\n" + at("%margins_at", "%arrays", "%n", "ptr")
     yield put("ptr %margins_at", "%here", "%n", "%m")
     each = [at("%from", "%arrays", "%j", "ptr"), at("%by", "%steps", "%j", "i64"), "%offset = mul i64 %k, %by"]
@@ -225,7 +237,7 @@ def many_states() -> Iterator[str]:
 
 
 def advance(value: str, by: str) -> list[str]:
-    """Return IR that advances the position in the steps within a state."""
+    """Return IR that advances the position in `steps` at which strides within a state are stored."""
     return [f"{value}_next = add i64 {value}, {by}\nstore i64 {value}_next, ptr %core"]
 
 
@@ -238,7 +250,7 @@ def direct() -> Iterator[str]:
     yield f"%margins_room = alloca double, i64 {LARGEST}\n%unit_room = alloca double, i64 {LARGEST}"
     yield field("%bytes", "%self", ITEMS + 8, "ptr") + f"\n%table = getelementptr i8, ptr %bytes, i64 {BYTES}"
     yield word("%inputs", "inputs") + "\n" + word("%outputs", "outputs") + "\n" + word("%options", "options")
-    # which options
+    # collect the options, and find the way for them
     yield "%extra = sub i64 %nargs, %inputs\n%enough = icmp sge i64 %extra, 0\n%few = icmp sle i64 %extra, %options"
     yield "%right = and i1 %enough, %few\nbr i1 %right, label %chosing, label %slow\nchosing:"
     yield from counted("c", "4", [put("i64 0", "%chosen", "%c", "%c_none")])
@@ -269,7 +281,7 @@ def direct() -> Iterator[str]:
         + "\n"
         + row("%task", "way", "%w", WAY_TASK, "ptr")
     )
-    # which arrays: all of one state, or of one batch
+    # check the arrays: all of one state, or all of one batch
     yield "%first = load ptr, ptr %args\n" + field("%kind", "%first", TYPE, "ptr") + "\n" + function("%array_type", "array_type")
     yield "%is_array = icmp eq ptr %kind, %array_type\nbr i1 %is_array, label %array, label %slow\narray:"
     yield field("%rank", "%first", NDIM, "i32") + "\n" + field("%dims", "%first", DIMENSIONS, "ptr")
@@ -283,11 +295,11 @@ def direct() -> Iterator[str]:
     body += [field("%a_steps", "%a", STRIDES, "ptr") + "\n%a_step = load i64, ptr %a_steps"]
     body += [put("i64 %a_step", "%steps", "%i", "%i_step")]
     yield from counted("i", "%inputs", body)
-    # small batches go by the loop only if it is there, and large ones only by it
+    # small batches do not use the loop, others do if it is compiled; large ones without it go to the ordinary method
     yield f"%small = icmp slt i64 %count, {FEW}\n%use = select i1 %small, ptr null, ptr %loop\n%no_loop = icmp eq ptr %use, null"
     yield word("%worth", "worth_loop") + "\n%large = icmp sge i64 %count, %worth"
     yield "%wait = and i1 %large, %no_loop\nbr i1 %wait, label %slow, label %quaternions"
-    # quaternions, in a copy of q
+    # normalise quaternions, in a copy of q
     yield "quaternions:\n" + word("%turning", "quaternions") + "\n%plain = icmp eq i64 %turning, 0\n" + word("%q", "q")
     yield "br i1 %plain, label %make, label %copy\ncopy:\n" + row("%nq", "input", "%q", 0) + "\n%q_bytes = mul i64 %nq, 8"
     yield at("%q_data", "%arrays", "%q", "ptr") + "\n" + at("%q_step", "%steps", "%q", "i64") + "\n%alone = icmp eq i64 %count, 1"
@@ -300,7 +312,7 @@ def direct() -> Iterator[str]:
     yield from counted("r", "%count", [*body, "br i1 %not_unit, label %give_up, label %unit_too\nunit_too:"])
     yield put("ptr %room", "%arrays", "%q", "%q_new") + "\n" + put("i64 %q_bytes", "%steps", "%q", "%q_new_step")
     yield "br label %make\ngive_up:\ncall void @free(ptr %owned)\nbr label %slow"
-    # results
+    # use the caller's arrays for the results, or make new ones
     yield "make:\n%mine = phi ptr [ null, %quaternions ], [ %owned, %r_done ]\n%n = add i64 %inputs, %outputs"
     yield put("ptr %margins_room", "%arrays", "%n", "%margins") + "\n%batch_rank_32 = sub i32 %rank, 1"
     yield "%batch_rank = zext i32 %batch_rank_32 to i64"
@@ -318,7 +330,7 @@ def direct() -> Iterator[str]:
     yield "computed:\n%wrong = phi i1 [ %wrong1, %single ], [ %wrong2, %many ]\ncall void @free(ptr %mine)"
     yield "br i1 %wrong, label %lost, label %done\ndone:\n%result = call ptr @answer(ptr %table, ptr %outs)\nret ptr %result"
     yield "lost:\ncall void @drop(ptr %table, ptr %outs, i64 %outputs)\nbr label %slow"
-    # another library's array goes to its own function, if there is one; everything else to the ordinary method
+    # an array of another library goes to the function of that library, if there is one; all other calls to the ordinary method
     yield "slow:\n%any = icmp ne i64 %nargs, 0\n%bare = icmp eq ptr %kwnames, null\n%look = and i1 %any, %bare"
     yield "br i1 %look, label %looked, label %ordinary\nlooked:\n%stranger = load ptr, ptr %args"
     yield field("%its", "%stranger", TYPE, "ptr")

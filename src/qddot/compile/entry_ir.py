@@ -1,7 +1,8 @@
-"""The shortest way from Python to a kernel, as LLVM IR: one state, whose arrays are vectors, and one new array as the result.
+"""LLVM IR of the fastest direct entry from Python to a kernel: one state, whose inputs are vectors, and one new array as the
+result.
 
-There is an entry for each number of arrays. It reads their sizes in the table of the method (`direct_table`), so that nothing has
-to be compiled for a robot; whatever is not as it expects goes to `direct`.
+There is one entry for each number of inputs. It reads the sizes of the arrays from the table of the method (`direct_table`), so no
+entry has to be compiled for a robot. Calls that are not of this kind are passed on to the general direct entry (`direct_ir`).
 """
 
 from __future__ import annotations
@@ -13,22 +14,26 @@ from qddot.compile.layout import BYTES, DATA, DESCR, DIMENSIONS, DOUBLE, ITEMS, 
 from qddot.compile.peaks import INFINITE_BITS, LARGEST, MAGNITUDE
 
 MOST = 3
-"""Inputs of a method that has such an entry."""
+"""Largest number of inputs of a method that has such an entry."""
 
 
 def name(inputs: int) -> str:
+    """Return the name, in LLVM IR, of the entry for this number of inputs."""
     return f"entry{inputs}"
 
 
 def looks() -> Iterator[str]:
-    """Functions that look at what is handed over, for the other ways, too."""
+    """Define the functions that check arguments and results, which the general direct entry uses, too."""
     yield from beyond()
     yield from not_positive()
     yield from data_of()
 
 
 def beyond() -> Iterator[str]:
-    """`beyond(x, n, limit)`: is a magnitude, compared by its bits, as large as the limit? 8 at a time."""
+    """Define `beyond(x, n, limit)`: true if the magnitude of any of n numbers is as large as the limit or larger.
+
+    Magnitudes are compared as integers, the bits of a number without its sign, 8 numbers at a time.
+    """
     yield "declare <8 x i64> @llvm.masked.load.v8i64.p0(ptr, <8 x i1>, <8 x i64>)"
     yield "define internal i1 @beyond(ptr %x, i64 %n, i64 %limit) nounwind {\nentry:"
     yield "%whole = and i64 %n, -8\n%left = and i64 %n, 7"
@@ -50,6 +55,7 @@ def beyond() -> Iterator[str]:
 
 
 def not_positive() -> Iterator[str]:
+    """Define `not_positive(x, n)`: true if any of n numbers is zero, negative or NaN."""
     yield "define internal i1 @not_positive(ptr %x, i64 %n) nounwind {"
     yield counter("k")
     body = ["%p = getelementptr double, ptr %x, i64 %k\n%v = load double, ptr %p\n%low = fcmp ule double %v, 0.0"]
@@ -58,8 +64,10 @@ def not_positive() -> Iterator[str]:
 
 
 def data_of() -> Iterator[str]:
-    """`data_of(a, table, rank, count, size)`: the numbers of an aligned float64 array (size,), or (count, size) with contiguous
-    rows; null of anything else."""
+    """Define `data_of(a, table, rank, count, size)`, which returns the address of an array's numbers, or null if it does not fit.
+
+    It fits if it is an aligned float64 array of shape (size,), or (count, size) with contiguous rows.
+    """
     yield "define internal ptr @data_of(ptr %a, ptr %table, i32 %rank, i64 %count, i64 %size) nounwind {"
     yield field("%type", "%a", TYPE, "ptr") + "\n" + function("%array_type", "array_type")
     yield "%is = icmp eq ptr %type, %array_type\nbr i1 %is, label %array, label %no\narray:"
@@ -83,7 +91,7 @@ def data_of() -> Iterator[str]:
 
 
 def entry(n: int) -> Iterator[str]:
-    """`PyObject *entry(PyObject *self, PyObject **args, Py_ssize_t nargs, PyObject *kwnames)` of n arrays."""
+    """Define `PyObject *entry(PyObject *self, PyObject **args, Py_ssize_t nargs, PyObject *kwnames)` for n inputs."""
     yield f"define ptr @{name(n)}(ptr %self, ptr %args, i64 %nargs, ptr %kwnames) nounwind {{"
     yield f"%margins_room = alloca double, i64 {LARGEST}\n" + field("%bytes", "%self", ITEMS + 8, "ptr")
     yield f"%table = getelementptr i8, ptr %bytes, i64 {BYTES}"
@@ -109,7 +117,8 @@ def entry(n: int) -> Iterator[str]:
 
 
 def vector_argument(i: int) -> Iterator[str]:
-    """Argument i is an aligned, contiguous float64 vector of its length with reasonable numbers, or the longer way is taken."""
+    """Yield IR that goes to %slow unless argument i is an aligned, contiguous float64 vector of the right length, without NaN,
+    infinite or very large numbers."""
     row = PLACE["input"] + i * ROWS["input"][1]
     yield f"%ap{i} = getelementptr ptr, ptr %args, i64 {i}\n%a{i} = load ptr, ptr %ap{i}\n" + at(f"%size{i}", "%table", row, "i64")
     yield f"%data{i} = call ptr @data_of(ptr %a{i}, ptr %table, i32 1, i64 1, i64 %size{i})\n%odd{i} = icmp eq ptr %data{i}, null"

@@ -1,10 +1,10 @@
-"""Direct entries for one state: functions in machine code that CPython calls directly, in front of the checked methods.
+"""Direct entries: functions in machine code that CPython calls directly, before the ordinary methods with their checks in Python.
 
-A call with contiguous float64 vectors of the right length and finite numbers runs the kernel at once and returns a new array.
-Anything else (a batch, a frame's name) goes to `direct`, and from there unusual calls (a list, a NaN, a singular state) go to the
-ordinary method, which computes them or raises the error. The code is LLVM IR for the layout of CPython's and NumPy's public
-structures (`layout`), which is verified first; if it differs, there are no direct entries, a warning is given, and nothing else
-changes.
+A call with contiguous float64 vectors of the right length and finite numbers runs the kernel at once and returns a new array
+(`entry_ir`). Other calls (a batch, a frame's name) go to the general direct entry (`direct`), and from there unusual ones (a list,
+a NaN, a singular state) to the ordinary method, which computes the result or raises the error. The code is LLVM IR for the layout
+of CPython's and NumPy's public structures (`layout`), which is verified first. If it differs, there are no direct entries, a
+warning is given, and nothing else changes.
 """
 
 from __future__ import annotations
@@ -27,11 +27,12 @@ if TYPE_CHECKING:
     from qddot.compile.direct import Direct
 
 VECTORCALL, INCREF, DECREF, ARRAY_TYPE, ARRAY_NEW, FLOAT64, KERNEL, GUEST, GUEST_FUNCTION = range(9)
-"""The first words of the table (see `direct`); those of a bound quantity end with the kernel, and its arrays follow."""
+"""Indices of the first words of the table (see `direct_table`). In the table of a bound quantity its result and arrays follow
+`KERNEL`."""
 
 
 def fast_entry(name: str, table: Direct, fallback: Callable, doc: str) -> Callable:
-    """A builtin in front of the ordinary method, which takes the method's inputs and options."""
+    """Return the builtin that replaces an ordinary method (`fallback`), with the same inputs and options."""
     code = table.code
     if table.is_plain:
         code = code._replace(loop=code.engine.get_function_address(entry_ir.name(len(table.shape.inputs))))  # type: ignore[attr-defined]
@@ -39,9 +40,9 @@ def fast_entry(name: str, table: Direct, fallback: Callable, doc: str) -> Callab
 
 
 def admit(entry: Callable, kind: type, function: Callable) -> None:
-    """Let a direct entry pass calls whose first argument is of this type to a function, which returns None if it cannot answer.
+    """Make a direct entry pass calls whose first argument is of this type to a function, which returns None if it has no result.
 
-    The caller keeps type and function alive as long as the entry's ordinary method.
+    The caller must keep type and function alive as long as the entry's ordinary method.
     """
     table = id(entry.__self__[1]) + BYTES  # type: ignore[attr-defined]
     for place, address in ((GUEST_FUNCTION, id(function)), (GUEST, id(kind))):
@@ -51,8 +52,10 @@ def admit(entry: Callable, kind: type, function: Callable) -> None:
 def bound_entry(
     program: Program, single: Code, computer: Computer, fallback: Callable, arrays: Sequence[np.ndarray], result: object
 ) -> Callable | None:
-    """Return a builtin without arguments that runs the kernel on fixed arrays, outputs after inputs, and returns `result`; None if
-    there are no direct entries here, or arrays are too large for one."""
+    """Return a builtin without arguments that runs the kernel on fixed arrays (inputs, then outputs) and returns `result`.
+
+    None if there are no direct entries on this system, or if an array is too large for one.
+    """
     if not layout.has_direct_entry() or max(x.size for x in (*program.inputs, *program.outputs)) > LARGEST:
         return None
     margins = [x.size for x in program.margins]
@@ -64,7 +67,7 @@ def bound_entry(
 
 
 def made(name: str, code: Code, fallback: Callable, table: bytes, flags: int, doc: str, owned: Any) -> Callable:
-    """Return a Python function around machine code that reads the table."""
+    """Return a Python function that runs machine code, which reads the table."""
     definition = MethodDef(name.encode(), code.loop, flags, doc.encode())
     return builtin(definition, holder(name)((fallback, table, definition, code, [owned])))
 
@@ -80,7 +83,8 @@ def functions_and_types() -> list[int]:
 
 
 def helpers(sizes: Sequence[int], margins: Sequence[int]) -> Iterable[str]:
-    """Define the tests on vectors of these lengths: `beyond<n>` (a magnitude is too large) and `not_positive<n>`."""
+    """Define tests of vectors: `beyond<n>` (a magnitude is too large) for each size, `not_positive<n>` for each number of
+    margins."""
     for n in sorted({*sizes, *margins} - {0}):
         yield f"declare i1 @llvm.vector.reduce.or.v{n}i1(<{n} x i1>)"
     for n in sorted(set(sizes)):
@@ -131,6 +135,7 @@ def word(name: str, place: int) -> Iterable[str]:
 
 
 def field(name: str, thing: str, offset: int, kind: str) -> str:
+    """Return IR that loads a field of a structure."""
     return f"{name}_p = getelementptr i8, ptr {thing}, i64 {offset}\n{name} = load {kind}, ptr {name}_p"
 
 

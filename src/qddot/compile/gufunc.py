@@ -1,6 +1,6 @@
-"""Make a NumPy generalised ufunc of a compiled loop, in pure Python: broadcasting, `out=` and overlap handling are NumPy's own.
+"""NumPy generalised ufuncs made from compiled loops in pure Python: NumPy handles broadcasting, `out=` and overlapping arrays.
 
-NumPy exports its C API as tables of function pointers for extension modules (`layout`); the one that makes gufuncs is
+NumPy exports its C API as tables of function pointers for extension modules (`layout`). The function that makes gufuncs is
 `PyUFunc_FromFuncAndDataAndSignature`.
 """
 
@@ -15,6 +15,7 @@ from qddot.graph.program import Program
 
 NO_IDENTITY = -1
 immortal: list[object] = []
+"""Objects of gufuncs that are never freed."""
 
 
 def signature(program: Program) -> str:
@@ -24,7 +25,10 @@ def signature(program: Program) -> str:
 
 
 def make_gufunc(program: Program, loop: int, task: ctypes.Array, dtype: np.dtype, owner: object) -> np.ufunc:
-    """The gufunc that runs the code at `loop`, which reads the `task` (see `singly`); `owner` of the code lives as long."""
+    """Return the gufunc that runs the code at address `loop`, which reads the `task` (see `singly`).
+
+    The gufunc keeps `task` and `owner`, the owner of the code, alive.
+    """
     c = ctypes
     pointer, number, chars = c.c_void_p, c.c_int, c.c_char_p
     counts = (number, number, number, number)

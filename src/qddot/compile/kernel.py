@@ -27,7 +27,7 @@ WORTH_THREADS = 5_000_000
 """Number of operations from which on a batch is shared between threads: about 0.2 ms on one core."""
 
 WIDE = 1 << 10
-"""Bytes of a state's results from which on bypassing the caches pays: it saves a fifth of the time of a large matrix."""
+"""Bytes of results of a state from which on it pays to bypass the caches: it saves a fifth of the time of a large matrix."""
 
 
 class Kernel:
@@ -72,7 +72,8 @@ class Kernel:
 
     @cached_property
     def watched(self) -> np.ufunc:
-        """The gufunc without the output of margins: a margin that is not positive raises that flag too."""
+        """The gufunc whose outputs are `shown`: a margin is not an output, but raises NumPy's flag for invalid values if it is not
+        positive."""
         if not self.has_margins:
             return self.ufunc
         with self._lock:
@@ -85,14 +86,17 @@ class Kernel:
             return self.__dict__["watched"]
 
     def loop(self) -> tuple[int, int]:
-        """Addresses of the loop over states, `void loop(char **args, intptr_t *dimensions, intptr_t *steps, int64_t *task)` as of
-        NumPy's gufuncs, and of the task to hand it. They hold as long as the kernel lives."""
+        """Return the addresses of the loop over many states and of the task that is its last argument.
+
+        The loop is `void loop(char **args, intptr_t *dimensions, intptr_t *steps, int64_t *task)`, as in NumPy's gufuncs. The
+        addresses are valid as long as the kernel lives.
+        """
         _ = self.ufunc
         return self._wide.loop, ctypes.addressof(self._task)
 
     @property
     def one_by_one(self) -> tuple[int, int]:
-        """The loop that takes state after state in their order, and the task to hand it (see `loop`)."""
+        """Addresses of the loop that computes the states one after the other, in order, and of its task (see `loop`)."""
         return self._single.loop, ctypes.addressof(self._task)
 
     @property
@@ -102,13 +106,15 @@ class Kernel:
 
     @property
     def watched_loop(self) -> tuple[int, int]:
-        """The loop without margins, if there is one already, else 0, and the task to hand it (see `loop`)."""
+        """Addresses of the loop that checks margins instead of writing them, 0 if it is not compiled yet, and of its task (see
+        `loop`)."""
         code: Code | None = self.__dict__.get("_watched" if self.has_margins else "_wide")
         task = self._watching if self.has_margins and code else self._task
         return code.loop if code else 0, ctypes.addressof(task)
 
     def bound(self, fallback: Callable, arrays: Sequence[np.ndarray], result: object) -> Callable | None:
-        """Return a function that runs the kernel on fixed arrays; None if there is no such function here."""
+        """Return a function that runs the kernel on fixed arrays and returns `result` (see `bound_entry`); None if there can be
+        none."""
         return None if self.is_empty else bound_entry(self.program, self._single, self._computer, fallback, arrays, result)
 
     def __call__(self, *arrays: np.ndarray, out=None, threads: int | None = 1):
@@ -116,8 +122,13 @@ class Kernel:
         return self.run(arrays, out, threads)
 
     def run(self, arrays: Sequence[np.ndarray], out: Any, threads: int | None, *, watch: bool = False):
-        """Run a batch. `threads`: None for the usual number. `watch`: large batches raise the flag for margins that are not
-        positive, instead of returning margins."""
+        """Compute a batch and return the outputs.
+
+        Args:
+            out: arrays for the outputs, or None for new ones.
+            threads: largest number of threads; None for the usual number.
+            watch: for large batches margins are not returned; one that is not positive raises NumPy's flag for invalid values.
+        """
         if self.is_empty:
             return self._empty(arrays, out)
         states = self.states(arrays)
@@ -136,12 +147,14 @@ class Kernel:
         return math.prod(self.batch_shape(arrays))
 
     def batch_shape(self, arrays: Sequence[np.ndarray]) -> tuple[int, ...]:
-        """Return the leading dimensions of the results. Raises ValueError: those of the arrays do not fit each other."""
+        """Return the leading dimensions of the results. Raises ValueError: the leading dimensions of the arrays do not fit each
+        other."""
         shapes = {a.shape[: a.ndim - len(x.shape)] for a, x in zip(arrays, self.program.inputs)}
         return shapes.pop() if len(shapes) == 1 else np.broadcast_shapes(*shapes)
 
     def _threaded(self, ufunc: np.ufunc, outputs: Sequence[Output], arrays: Sequence[np.ndarray], out, threads: int):
-        """Run in threads, each of which fills its part of the outputs; overlapping or unusual ones are left to NumPy."""
+        """Compute a batch in threads, each of which fills a part of the outputs; overlapping or unusual arrays are left to
+        NumPy."""
         batch = self.batch_shape(arrays)
         given = [None] * len(outputs) if out is None else list(out) if isinstance(out, tuple) else [out]
         if len(given) != len(outputs) or any(not isinstance(a, np.ndarray | None) for a in given):
@@ -153,7 +166,7 @@ class Kernel:
         ranks, out_ranks = ([len(x.shape) for x in part] for part in (self.program.inputs, outputs))
         loop, task = self.loop() if ufunc is self.__dict__.get("ufunc") else self.watched_loop
         size = sum(x.size for x in outputs) * self.dtype.itemsize
-        together = SMALLEST + (LARGE // size if size >= WIDE else 0)  # enough states for results to bypass the caches
+        together = SMALLEST + (LARGE // size if size >= WIDE else 0)  # so many states that results bypass the caches
         if not run_tiled(loop, task, (*arrays, *results), (*ranks, *out_ranks), batch, threads, together):
             run_sliced(ufunc, arrays, ranks, tuple(results), out_ranks, threads)
         return results[0] if len(results) == 1 else tuple(results)

@@ -1,4 +1,4 @@
-"""Compile LLVM IR to machine code in memory, for this computer."""
+"""Compilation of LLVM IR to machine code in memory, for this computer."""
 
 from __future__ import annotations
 
@@ -26,12 +26,13 @@ LONG = 50_000
 """Number of operations above which a program becomes a table instead of code: a fifth of the time, four times the run time."""
 
 LONG_STEP = 100_000
-"""That number for a step of a rollout, which runs thousands of times; a robot on some ten feet is still compiled to code."""
+"""The number `LONG` for a step of a rollout, which runs thousands of times: a robot on some ten feet is still compiled to code."""
 
 _lock = threading.Lock()
 
 
 def renew_lock() -> None:
+    """Replace the lock by a new one, in a child process."""
     global _lock
     _lock = threading.Lock()
 
@@ -48,11 +49,11 @@ class Code(NamedTuple):
     engine: object
 
 
-_shared: dict[Lanes, Code] = {}  # never let go: kernels call it
+_shared: dict[Lanes, Code] = {}  # never released, since kernels call it
 
 
 class Computer(NamedTuple):
-    """The processor that code is made for."""
+    """A processor for which code is compiled."""
 
     cpu: str
     features: str
@@ -70,7 +71,7 @@ def this_computer() -> Computer:
 
 
 def computer(triple: str, cpu: str, features: llvm.FeatureMap) -> Computer:
-    """Return a computer with its widest vectors: AVX-512, AVX, else 16 bytes (SSE2, NEON).
+    """Return a computer by the names that LLVM gives it, with its widest vectors: AVX-512, AVX, else 16 bytes (SSE2, NEON).
 
     Every 64-bit ARM has a fused multiply-add. Apple calls it arm64, and there LLVM lists no features.
     """
@@ -80,17 +81,21 @@ def computer(triple: str, cpu: str, features: llvm.FeatureMap) -> Computer:
 
 
 def wide_lanes(dtype: np.dtype, computer: Computer) -> Lanes:
+    """Return lanes that fill the widest vector of a computer."""
     width = computer.vector_bytes // dtype.itemsize
     return Lanes(width, {8: "double", 4: "float"}[dtype.itemsize], computer.fma, width)
 
 
 def single_lanes(dtype: np.dtype, computer: Computer) -> Lanes:
+    """Return the lanes of code for one state."""
     return wide_lanes(dtype, computer).scalar
 
 
 def module_text(program: Program, lanes: Lanes, *, watched: bool = False) -> str:
-    """A module with the kernel over these lanes and, of many states, the loop around it, which may watch margins instead of writing
-    them."""
+    """Return the LLVM module of a kernel over these lanes and, if there are several, of the loop that calls it.
+
+    `watched`: the loop checks margins instead of writing them.
+    """
     lines = [*library(lanes.real), "!1 = !{i32 1}", *shared.declarations(shared.lanes_of(lanes))]
     for each in dict.fromkeys((lanes, lanes.scalar, lanes.whole_vector)):
         lines += each.declarations()
@@ -103,6 +108,7 @@ def module_text(program: Program, lanes: Lanes, *, watched: bool = False) -> str
 
 
 def is_table(program: Program) -> bool:
+    """Return True if a program is so long that it becomes a table instead of code."""
     return len(program.nodes) > (LONG_STEP if program.name == "rollout" else LONG)
 
 
@@ -119,8 +125,11 @@ def compile_program(program: Program, lanes: Lanes, computer: Computer, *, watch
 
 
 def share(lanes: Lanes, computer: Computer) -> int:
-    """Load what kernels share, unless it is there, so that they find it by name; returns the address of the loop over single
-    states."""
+    """Load the functions that kernels share, unless they are loaded, so that kernels find them by name (see `shared`).
+
+    Returns:
+        Address of the loop over single states.
+    """
     if lanes not in _shared:
         engine = link(machine_code(shared.module(lanes), computer, 2), computer)
         for name in shared.names(lanes):
@@ -130,15 +139,18 @@ def share(lanes: Lanes, computer: Computer) -> int:
 
 
 def load_module(text: str, symbol: str, computer: Computer, *, kept: bool = True) -> Code:
-    """Return the code of one function, as `loop`. `kept`: keep it in the cache; False if it contains addresses of this process."""
+    """Return the code of the function `symbol` of a module, whose address is `loop` of the result. `kept`: store it in the cache,
+    which must be False if it contains addresses of this process."""
     with _lock:
         engine = link(machine_code(text, computer, 2, kept=kept), computer)
         return Code(engine.get_function_address(symbol), 0, engine)
 
 
 def machine_code(text: str, computer: Computer, effort: int, *, kept: bool = True) -> bytes:
-    """Return an object file. The graph is already optimised, so LLVM only selects and schedules instructions and allocates
-    registers."""
+    """Return the object file of a module, from the cache if it is there.
+
+    The graph is already optimised, so LLVM only selects and schedules instructions and allocates registers.
+    """
 
     def make() -> bytes:
         module = llvm.parse_assembly(text)
@@ -152,7 +164,7 @@ def machine_code(text: str, computer: Computer, effort: int, *, kept: bool = Tru
 
 
 def link(code: bytes, computer: Computer) -> llvm.ExecutionEngine:
-    """Load an object file into this process, and return its owner."""
+    """Load an object file into this process and return the engine that owns the code."""
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target_machine(computer, 0))
     engine.add_object_file(llvm.ObjectFileRef.from_data(code))
     engine.finalize_object()
@@ -160,6 +172,7 @@ def link(code: bytes, computer: Computer) -> llvm.ExecutionEngine:
 
 
 def target_machine(computer: Computer, effort: int) -> llvm.TargetMachine:
+    """Return LLVM's compiler for a computer. `effort`: level of optimisation, 0 to 3."""
     return llvm.Target.from_default_triple().create_target_machine(
         cpu=computer.cpu, features=computer.features, opt=effort, reloc="pic", codemodel="jitdefault"
     )

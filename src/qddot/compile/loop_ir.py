@@ -1,9 +1,9 @@
 """The loop over vectors of states that NumPy calls: `void loop(char **args, intp *dimensions, intp *steps, int64 *task)`.
 
-Where every core is contiguous, W states at a time are transposed in registers, computed together and transposed back (see
-`results`); fewer states, and arrays with other strides, are left to the loop over single states, which reads the task (`singly`).
-An input that is not finite (or a q out of all proportion) raises the processor's flag for an invalid operation, which NumPy looks
-at afterwards. So does a margin that is not positive in a loop that is `watched`, which does not write margins down.
+If the arrays of each state are contiguous, W states at a time are transposed in registers, computed together and transposed back
+(see `results`). Fewer states, and arrays with other strides, are left to the loop over single states, which reads the task
+(`singly`). An input that is not finite, or a very large q, raises the processor's flag for an invalid operation, which NumPy checks
+afterwards. In a loop that is `watched`, a margin that is not positive raises that flag, too, and margins are not written.
 """
 
 from __future__ import annotations
@@ -21,13 +21,14 @@ from qddot.graph.expr import Expr, schedule
 from qddot.graph.program import Input, Output, Program
 
 LOOP = "loop"
+"""Name of the loop in LLVM IR."""
 
 UNROLLED = 16
-"""Most blocks of columns that are moved by straight-line code; more are moved in a loop."""
+"""Largest number of blocks of columns that are moved by straight-line code; more are moved in a loop."""
 
 
 def define_loop(program: Program, lanes: Lanes, *, watched: bool = False) -> Iterable[str]:
-    """IR of the loop."""
+    """Define the loop."""
     arguments = written(program, watched)
     n = len(arguments)
     yield from peaks.declarations(lanes)
@@ -58,12 +59,12 @@ def define_loop(program: Program, lanes: Lanes, *, watched: bool = False) -> Ite
 
 
 def written(program: Program, watched: bool) -> tuple[Input | Output, ...]:
-    """Return the arrays of a loop: inputs, and outputs without margins that are watched."""
+    """Return the arrays of a loop: inputs, and outputs, without the margins if they are watched."""
     return (*program.inputs, *(program.shown if watched else program.outputs))
 
 
 def watch(margin: str, tag: str, lanes: Lanes) -> Iterable[str]:
-    """Yield IR that sets bits of %low where a margin is not positive."""
+    """Yield IR that sets a bit of %low for each of W states whose margin is not positive."""
     bits = f"i{lanes.width}"
     yield f"{tag}_not = fcmp ule {lanes.number} {margin}, {lanes.literal(0.0)}"
     yield f"{tag}_bits = bitcast {lanes.truth} {tag}_not to {bits}"
@@ -72,7 +73,8 @@ def watch(margin: str, tag: str, lanes: Lanes) -> Iterable[str]:
 
 
 def strides(shapes: Sequence[tuple[int, ...]], itemsize: int) -> Iterable[str]:
-    """Yield IR that loads the core strides (after the outer ones in `steps`), and sets %dense if all of them are contiguous."""
+    """Yield IR that loads the strides within a state, which follow those between states in `steps`, and sets %dense if all arrays
+    are contiguous within a state."""
     at, dense = len(shapes), "true"
     for i, shape in enumerate(shapes):
         expected = itemsize
@@ -91,10 +93,10 @@ def strides(shapes: Sequence[tuple[int, ...]], itemsize: int) -> Iterable[str]:
 
 
 def wide(program: Program, lanes: Lanes, watched: bool) -> Iterable[str]:
-    """Yield the loop over W states at a time, which computes the first %stop states.
+    """Yield IR of the loop over W states at a time, which computes the first %stop states.
 
-    These are all states if there are at least W: the last W then overlap those before, which are computed twice. But results that
-    bypass the caches line by line are computed in %whole vectors only.
+    These are all states if there are at least W: the last W states then overlap the ones before, and those in both are computed
+    twice. But if results bypass the caches line by line, only whole vectors of states (%whole) are computed here.
     """
     W, results, short = lanes.width, Results(program, lanes, watched), is_short(program, lanes)
     arguments, emit = written(program, watched), Emitter(program, lanes)
@@ -116,7 +118,7 @@ def wide(program: Program, lanes: Lanes, watched: bool) -> Iterable[str]:
             yield f"%row{i}_{r} = getelementptr i8, ptr %row{i}_{r - 1}, i64 %step{i}"
     n_in = len(program.inputs)
     if short:
-        for i in range(n_in, len(arguments)):  # rows are written on the way: those of the next states are prefetched
+        for i in range(n_in, len(arguments)):  # rows are written during the kernel, so that those of the next states are prefetched
             yield f"%ahead{i} = mul i64 %step{i}, {W}\n%next{i} = getelementptr i8, ptr %row{i}_0, i64 %ahead{i}"
         pointers = [f"%next{i}" for i in range(n_in, len(arguments))]
         emit.afterwards = prefetch.between(emit.kept, prefetch.results(pointers, program, lanes))
@@ -155,7 +157,7 @@ def with_angles(program: Program, emit: Emitter, read: Callable[[int, int, Emitt
 
 
 def gather(i: int, size: int, emit: Emitter) -> Iterable[str]:
-    """Yield IR that reads W rows of argument i into `size` vectors at %in<i>."""
+    """Yield IR that reads W rows of argument i and stores them as `size` vectors at %in<i>."""
     lanes = emit.lanes
     for block in blocks(i, size, lanes.half):
         yield from block.before
@@ -168,7 +170,7 @@ def gather(i: int, size: int, emit: Emitter) -> Iterable[str]:
 
 
 def scatter(i: int, output: Output, results: Results) -> Iterable[str]:
-    """Yield IR that writes an output of few elements from its slots to W rows."""
+    """Yield IR that writes an output of few elements from its slots in %results to W rows."""
     V = results.lanes.number
     for block in blocks_out(i, output.size, results.lanes):
         names = [f"%slot{block.tag}_{k}" for k in range(block.count)]
@@ -207,11 +209,12 @@ def addresses(i: int, block: Block, lanes: Lanes) -> Iterable[str]:
 
 
 def in_registers(program: Program, emit: Emitter, watched: bool) -> Iterable[str]:
-    """Yield the kernel and the transpositions; a block of outputs is written, and a margin checked, as soon as it is complete."""
+    """Yield IR of the kernel with its transpositions; a block of outputs is written, and a margin checked, as soon as it is
+    computed."""
     lanes, n_in = emit.lanes, len(program.inputs)
     yield from with_angles(program, emit, take)
     margins = program.outputs[-1].values if watched else ()
-    waiting = []  # (argument, block, its values, those of them not yet computed)
+    waiting = []  # (argument, block, its values, those that are not yet computed)
     for i, x in enumerate(program.shown if watched else program.outputs, n_in):
         for block in blocks_out(i, x.size, lanes):
             values = x.values[int(block.index) : int(block.index) + block.count]
@@ -238,18 +241,19 @@ def take(i: int, size: int, emit: Emitter) -> Iterable[str]:
 
 
 class Block(NamedTuple):
-    """Some neighbouring columns of an argument, moved together."""
+    """Neighbouring columns of an argument that are moved together."""
 
     index: str  # the first column, a number or a register
     count: int
     tag: str
-    known: int = 0  # columns that were in the block before as well
-    before: Sequence[str] = ()  # lines before and after the block's code: none, or a loop over many blocks
+    known: int = 0  # number of its columns that the previous block contains, too
+    before: Sequence[str] = ()  # IR before and after the block's code: none, or that of a loop over many blocks
     after: Sequence[str] = ()
 
 
 def blocks(i: int, size: int, H: int) -> Iterable[Block]:
-    """Yield the columns of argument i in blocks of H: a few one after the other, many in a loop; the last block overlaps."""
+    """Yield the columns of argument i in blocks of H: each block if there are few, else one block in a loop. The last one may
+    overlap."""
     whole = size - size % H
     if whole > UNROLLED * H:
         label, index = f"blocks{i}", f"%b{i}"
@@ -272,7 +276,7 @@ def blocks(i: int, size: int, H: int) -> Iterable[Block]:
 
 
 def blocks_out(i: int, size: int, lanes: Lanes) -> Iterable[Block]:
-    """Yield the columns of a short output in blocks of W, the rest as those of an input."""
+    """Yield the columns of a short output in blocks of W, and the rest in blocks as those of an input."""
     whole = size - size % lanes.width
     for b in range(0, whole, lanes.width):
         yield Block(str(b), lanes.width, f"{i}_{b}")

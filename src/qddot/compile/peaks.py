@@ -1,4 +1,4 @@
-"""Check of the inputs inside the loop over a batch: it costs no extra pass over the data.
+"""LLVM IR that checks the inputs inside the loop over a batch, so that the data need not be read once more.
 
 The loop keeps the largest magnitude in q (except of elements that are angles: `sincos` checks those), and the sum of all elements
 of other inputs, which is infinite or NaN if one of them is. Magnitudes are compared as integers: the bits of a number without its
@@ -16,33 +16,36 @@ if TYPE_CHECKING:
     from qddot.compile.lanes import Lanes
 
 FAR = 1e6
-"""Angles beyond this, in radians, are warned of: their precision is lost to rounding."""
+"""Magnitude of an angle, in radians, from which on there is a warning, since rounding has taken much of its precision."""
 
 FAR_BITS, INFINITE_BITS = (struct.unpack("<q", struct.pack("<d", x))[0] for x in (FAR, float("inf")))
 MAGNITUDE = (1 << 63) - 1
+"""Mask of all bits of a float64 but its sign."""
 
 LARGEST = 1000
-"""Most elements of one state's argument for which there is a direct entry."""
+"""Largest number of elements of an argument or result, for one state, for which there is a direct entry."""
 
 
 def limit(name: str, lanes: Lanes) -> int:
-    """Return the bits of the magnitude from which on an input raises the flag: infinity, and for q `FAR`."""
+    """Return the magnitude from which on an input raises the flag, as bits: `FAR` for q, infinity for others."""
     code = "<q" if lanes.bits == 64 else "<i"
     real = "<d" if lanes.bits == 64 else "<f"
     return struct.unpack(code, struct.pack(real, FAR if name == "q" else float("inf")))[0]
 
 
 def sign_mask(lanes: Lanes) -> int:
+    """Return the mask of all bits of a number but its sign."""
     return (1 << (lanes.bits - 1)) - 1
 
 
 def invalid(lanes: Lanes) -> str:
-    """Name of the function that raises the flag."""
+    """Return the name of the function that raises the flag."""
     return f"@invalid.{lanes.tag}"
 
 
 def define(lanes: Lanes) -> Iterable[str]:
-    """Define `peak(x, n, place)`, which updates the largest magnitude by one state, and `invalid()`, which raises the flag."""
+    """Define `peak(x, n, place)`, which updates the largest magnitude with those of one state, and `invalid()`, which raises the
+    flag."""
     I, real = f"i{lanes.bits}", lanes.real
     yield "@zero = internal global double 0.0\n@sink = internal global double 0.0"
     yield f"define void {invalid(lanes)}() noinline nounwind {{"
@@ -58,20 +61,20 @@ def define(lanes: Lanes) -> Iterable[str]:
 
 
 def begin(lanes: Lanes) -> Iterable[str]:
-    """Room for the peaks of q over whole vectors, and for the sum of all others."""
+    """Yield IR that allocates %many, the largest magnitudes in q, and %sum, the sum of all other inputs, for W states each."""
     yield f"%many = alloca {lanes.integer}, align 64\nstore {lanes.integer} zeroinitializer, ptr %many, align 64"
     yield f"%sum = alloca {lanes.number}, align 64\nstore {lanes.number} zeroinitializer, ptr %sum, align 64"
 
 
 def declarations(lanes: Lanes) -> Iterable[str]:
-    """Declarations of the functions that a loop over vectors calls."""
+    """Yield declarations of the functions that a loop over vectors calls."""
     I = f"i{lanes.bits}"
     yield f"declare {lanes.integer} @llvm.umax.v{lanes.width}{I}({lanes.integer}, {lanes.integer})"
     yield f"declare {I} @llvm.vector.reduce.umax.v{lanes.width}{I}({lanes.integer})"
 
 
 def note(name: str, vectors: Sequence[str], tag: str, lanes: Lanes) -> Iterable[str]:
-    """Yield IR that updates the peak of q, or the sum of the other inputs, by some vectors of an input."""
+    """Yield IR that updates the largest magnitudes in q, or the sum of the other inputs, with vectors of the input of this name."""
     V, I = lanes.number, lanes.integer
     if not vectors:
         return
@@ -93,7 +96,7 @@ def note(name: str, vectors: Sequence[str], tag: str, lanes: Lanes) -> Iterable[
 
 
 def judge(lanes: Lanes, bad: str) -> Iterable[str]:
-    """IR at the end of the loop: raise the flag if an input went too far, or if something else is `bad`."""
+    """Yield IR for the end of the loop, which raises the flag if an input is too large or the condition `bad` is true."""
     I, V = f"i{lanes.bits}", lanes.integer
     yield f"%sum_bits = load {V}, ptr %sum, align 64\n%sum_size = and {V} %sum_bits, {lanes.whole(sign_mask(lanes))}"
     yield f"%many_size = load {V}, ptr %many, align 64"

@@ -1,8 +1,9 @@
-"""States one after the other: one loop for the kernels of every program, which a table tells what it has to know of them.
+"""The loop that computes states one after the other, in LLVM IR: one for all programs. A table (the task) describes the program.
 
 NumPy calls it for few states: `void singly(char **args, intp *dimensions, intp *steps, int64 *task)`. The loop over vectors
-(`loop_ir`) leaves its last states to it, and arrays whose numbers are not side by side, which go through contiguous copies.
-Inputs are looked at on the way (`peaks`), and so are margins where the task says that they are watched and not written.
+(`loop_ir`) calls it for the states left over at its end, and for arrays that are not contiguous, which are copied to contiguous
+memory state by state. It also checks the magnitude of the inputs (`peaks`), and the margins if the task says that they are watched
+(checked instead of written to an output).
 """
 
 from __future__ import annotations
@@ -16,18 +17,29 @@ from qddot.compile.lanes import Lanes
 from qddot.graph.program import Program
 
 MOST = 64
-"""Arrays of a kernel: NumPy's functions take no more. Those with more than `ARGUMENTS` get so many pointers, used or not."""
+"""Largest number of arrays of a kernel, the limit of NumPy's functions. A kernel of `ARGUMENTS` arrays or more is passed this
+many pointers and ignores those that it does not need."""
 
 WORDS = ("kernel", "inputs", "arrays", "margins")
+"""Words at the beginning of a task: the kernel's address, the numbers of inputs, of all arrays and of margins that are watched."""
+
 ROW = ("size", "rank", "limit")
+"""Words of a task for each array: its number of elements and of dimensions for one state, and the bits of the magnitude that is too
+large (see `peaks.limit`)."""
 
 
 def name(lanes: Lanes) -> str:
+    """Return the name of this loop in LLVM IR."""
     return f"@singly.{lanes.tag}"
 
 
 def task(program: Program, kernel: int, lanes: Lanes, *, watched: bool = False) -> ctypes.Array:
-    """The table for a program whose code for one state is at an address: `WORDS`, `ROW` for each array, and the extents of all."""
+    """Return the task for a program: `WORDS`, `ROW` for each array, and the extents of all arrays.
+
+    Args:
+        kernel: address of the program's code for one state.
+        watched: margins are checked instead of written to an output.
+    """
     arrays = [*program.inputs, *(program.outputs[:-1] if watched else program.outputs)]
     words = [kernel, len(program.inputs), len(arrays), program.outputs[-1].size if watched else 0]
     for i, x in enumerate(arrays):
@@ -37,6 +49,7 @@ def task(program: Program, kernel: int, lanes: Lanes, *, watched: bool = False) 
 
 
 def define(lanes: Lanes) -> Iterable[str]:
+    """Define the loop and its helper functions in LLVM IR."""
     real, bits, item = lanes.real, f"i{lanes.bits}", lanes.bits // 8
     yield from define_dense(item)
     yield from define_strided(real, item)
@@ -49,7 +62,7 @@ def define(lanes: Lanes) -> Iterable[str]:
     yield "%all_extents = getelementptr i64, ptr %rows, i64 %rows_size\n%all_strides = getelementptr i64, ptr %steps, i64 %arrays"
     yield "%margins_at = getelementptr ptr, ptr %here, i64 %arrays\nstore ptr %room, ptr %margins_at"
     yield "%count = load i64, ptr %dimensions\n%some = icmp sgt i64 %count, 0\nbr i1 %some, label %ask, label %done"
-    # which arrays are copied, and where to
+    # decide which arrays are copied to contiguous memory, and where each copy begins
     yield "ask:\n%i = phi i64 [ 0, %entry ], [ %i1, %ask ]\n%ext = phi ptr [ %all_extents, %entry ], [ %ext1, %ask ]"
     yield "%str = phi ptr [ %all_strides, %entry ], [ %str1, %ask ]\n%bytes = phi i64 [ 0, %entry ], [ %bytes1, %ask ]"
     yield from row("", "%i")
@@ -64,7 +77,7 @@ def define(lanes: Lanes) -> Iterable[str]:
     yield "asked:\n%odd = icmp ne i64 %bytes1, 0\nbr i1 %odd, label %copying, label %begin"
     yield "copying:\n%asked_for = call ptr @malloc(i64 %bytes1)\nbr label %begin"
     yield "begin:\n%copies = phi ptr [ null, %asked ], [ %asked_for, %copying ]\nbr label %state"
-    # a state
+    # compute a state
     yield "state:\n%k = phi i64 [ 0, %begin ], [ %k1, %next ]\n%low = phi i1 [ false, %begin ], [ %lower, %next ]\nbr label %place"
     yield "place:\n%j = phi i64 [ 0, %state ], [ %j1, %placed ]\n%step_p = getelementptr i64, ptr %steps, i64 %j"
     yield "%step = load i64, ptr %step_p\n%base_p = getelementptr ptr, ptr %args, i64 %j\n%base = load ptr, ptr %base_p"
@@ -100,7 +113,7 @@ def define(lanes: Lanes) -> Iterable[str]:
     yield "%still = or i1 %lows, %not_positive\n%m1 = add i64 %m, 1\nbr label %judge"
     yield "next:\n%lower = or i1 %lows, false\n%k1 = add i64 %k, 1\n%on = icmp slt i64 %k1, %count"
     yield "br i1 %on, label %state, label %finish"
-    # are all inputs reasonable?
+    # raise the flag if an input is too large or a margin is not positive
     yield "finish:\ncall void @free(ptr %copies)\nbr label %reason\nreason:\n%n = phi i64 [ 0, %finish ], [ %n1, %near ]"
     yield "%bad = phi i1 [ %lower, %finish ], [ %worse, %near ]\n%left_over = icmp slt i64 %n, %inputs"
     yield "br i1 %left_over, label %near, label %judged\nnear:"
@@ -113,20 +126,21 @@ def define(lanes: Lanes) -> Iterable[str]:
 
 
 def row(tag: str, index: str) -> Iterable[str]:
-    """Load a row of the task: %size, %rank and %limit, with a tag."""
+    """Yield IR that loads a row of the task into %size, %rank and %limit, with `tag` appended to their names."""
     yield f"%row{tag} = mul i64 {index}, {len(ROW)}\n%row_p{tag} = getelementptr i64, ptr %rows, i64 %row{tag}"
     yield from (at(f"%{word}{tag}", f"%row_p{tag}", k, "i64") for k, word in enumerate(ROW))
 
 
 def strided(tag: str, index: str, there: str, copy: str, gather: str) -> Iterable[str]:
-    """Copy array number `index` from there, or to there."""
+    """Yield IR that copies a state of array number `index` from `there` to `copy` if `gather` is true, else from `copy` to
+    `there`."""
     yield from row(f"_{tag}", index)
     yield at(f"%ext_{tag}", "%extents", index, "ptr") + "\n" + at(f"%str_{tag}", "%strides", index, "ptr")
     yield f"%end_{tag} = call ptr @strided(ptr {there}, ptr {copy}, i64 %rank_{tag}, ptr %ext_{tag}, ptr %str_{tag}, i1 {gather})"
 
 
 def define_dense(item: int) -> Iterable[str]:
-    """`is_dense(rank, extents, strides)`: do the numbers of a state stand side by side?"""
+    """Define `is_dense(rank, extents, strides)`: true if the array of a state is contiguous."""
     yield "define internal i1 @is_dense(i64 %rank, ptr %extents, ptr %strides) nounwind {\nentry:\nbr label %next\nnext:"
     yield f"%d = phi i64 [ %rank, %entry ], [ %d1, %fine ]\n%expected = phi i64 [ {item}, %entry ], [ %whole, %fine ]"
     yield "%d1 = sub i64 %d, 1\n%more = icmp sge i64 %d1, 0\nbr i1 %more, label %look, label %yes\nlook:"
@@ -137,8 +151,9 @@ def define_dense(item: int) -> Iterable[str]:
 
 
 def define_strided(real: str, item: int) -> Iterable[str]:
-    """`strided(there, here, rank, extents, strides, gather)`: copy a state's array of one dimension or more between strided and
-    contiguous memory; returns the end of the latter."""
+    """Define `strided(there, here, rank, extents, strides, gather)`, which copies a state's array between strided memory (`there`)
+    and contiguous memory (`here`), to the latter if `gather` is true. It returns the end of the contiguous memory. `rank` is at
+    least 1."""
     yield "define internal ptr @strided(ptr %there, ptr %here, i64 %rank, ptr %extents, ptr %strides, i1 %gather) nounwind {"
     yield "entry:\n%extent = load i64, ptr %extents\n%stride = load i64, ptr %strides\n%last = icmp eq i64 %rank, 1"
     yield "%inner_rank = sub i64 %rank, 1\n%inner_extents = getelementptr i64, ptr %extents, i64 1"

@@ -1,9 +1,9 @@
-"""Large batches on several cores.
+"""Computation of large batches on several cores.
 
-Where every array goes through the batch in equal steps, threads take tiles of it from a common counter, all in machine code and
-without Python's lock: one that starts late takes fewer, and nobody waits for one that never starts. What counts is that all tiles
-are done: a thread that did its share may still be on its way back to Python. Other arrays are cut into
-slices, one for each thread, on which NumPy runs the gufunc.
+If the states of every array are evenly spaced in memory, threads take tiles of the batch from a common counter, in machine code and
+without Python's lock. A thread that starts late takes fewer tiles, and no other waits for one that never starts. The call returns
+when all tiles are done, even if a thread has not yet returned to Python. Other arrays are cut into slices, one for each thread, on
+which NumPy runs the gufunc.
 """
 
 from __future__ import annotations
@@ -23,20 +23,23 @@ if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
 VARIABLE = "QDDOT_THREADS"
+"""Environment variable for the number of threads."""
 
 TILES = 8
-"""Number of tiles for each thread, so that none waits long for the others."""
+"""Number of tiles per thread, so that none waits long for the others at the end."""
 
 SMALLEST = 64
-"""Least number of states of a tile."""
+"""Smallest number of states in a tile."""
 
 WORDS = ("loop", "task", "clear_flags", "get_flags", "arrays", "count", "tile", "next", "flags", "done")
-"""Of a job, before its arrays and steps."""
+"""Words of a job, which its arrays and steps follow."""
 
 PATIENCE = 1 << 17
-"""Looks, some 50 us, at what others have not done yet, before a thread goes to sleep until they say so: waking takes as long."""
+"""Number of times, about 50 us, that a thread checks if the others are done before it sleeps until they are: waking it takes as
+long."""
 
 ARRAYS, STEPS = len(WORDS), len(WORDS) + 32
+"""Indices in a job of its first array and of its first step."""
 
 
 @cache
@@ -46,8 +49,11 @@ def cores() -> int:
 
 
 def thread_count(asked: int | None) -> int:
-    """Return the number of threads: `asked`, else the environment variable QDDOT_THREADS, else the number of cores that this
-    process may use, which is also the maximum. Raises InputError: not a positive whole number."""
+    """Return the number of threads to use.
+
+    It is `asked`, else the environment variable QDDOT_THREADS, else the number of cores that this process may use, which is also
+    the maximum. Raises InputError: not a positive whole number.
+    """
     if type(asked) is int and asked > 0:
         return min(asked, cores())
     source, value = ("threads", asked) if asked is not None else (VARIABLE, os.environ.get(VARIABLE) or None)
@@ -65,7 +71,7 @@ def is_one_by_default() -> bool:
 
 @cache
 def pool() -> ThreadPoolExecutor:
-    """Return the threads of this process."""
+    """Return the pool of threads of this process."""
     from concurrent.futures import ThreadPoolExecutor  # loaded when first needed
 
     return ThreadPoolExecutor(cores(), thread_name_prefix="qddot")
@@ -83,8 +89,13 @@ def run_sliced(
     out_ranks: Sequence[int],
     threads: int,
 ) -> None:
-    """Fill `out`, whose arrays have the batch's shape, slice by slice along its longest axis. `ranks`, `out_ranks`: number of core
-    dimensions of each array."""
+    """Fill `out` in threads, one slice each, along the longest axis of the batch.
+
+    Args:
+        ranks: number of dimensions, within a state, of each input.
+        out: arrays for the outputs, whose leading dimensions are those of the batch.
+        out_ranks: number of dimensions, within a state, of each output.
+    """
     batch = out[0].shape[: out[0].ndim - out_ranks[0]]
     axis = int(np.argmax(batch))
     from_right = len(batch) - axis
@@ -109,7 +120,7 @@ def run_sliced(
         ufunc(*arrays, out=tuple(out))
         return
     try:
-        work(0)  # here: a thread that only waits would keep its core from the others
+        work(0)  # in this thread too: if it only waited, it would keep its core from the others
     finally:
         for future in futures:
             future.exception()  # waits for all, so that none writes into the output after an error
@@ -129,8 +140,14 @@ def run_tiled(
     threads: int,
     together: int = SMALLEST,
 ) -> bool:
-    """Run a loop over states, with its task, on inputs and outputs; False, and nothing is done, where their steps through the batch
-    are not equal. `together`: as many states as belong into one tile at least, where there are enough for two tiles a thread.
+    """Run a loop over states on tiles of a batch, in threads; return False, without running it, if arrays are not evenly spaced.
+
+    Args:
+        loop: address of the loop.
+        task: address of its task.
+        arrays: inputs and outputs.
+        ranks: number of dimensions of each array within a state.
+        together: smallest number of states in a tile, if the batch has enough for two such tiles per thread.
 
     Raises:
         FloatingPointError: as NumPy does, for flags of the processor.
@@ -150,25 +167,25 @@ def run_tiled(
     take, futures, done = tiles(), [], False
 
     def work(patience: int) -> bool:
-        return take(job.ctypes.data, patience)  # which lives as long as somebody may look for a tile
+        return take(job.ctypes.data, patience)  # this function keeps the job alive as long as a thread may take a tile
 
     try:
         for _ in range(1, threads):
             futures.append(pool().submit(work, 0))
-    except RuntimeError:  # no thread can be started: the others do its work
+    except RuntimeError:  # no further thread can be started: those that run do its work
         pass
     try:
-        done = work(PATIENCE)  # here: a thread that only waits would keep its core from the others
+        done = work(PATIENCE)  # in this thread too: if it only waited, it would keep its core from the others
     finally:
         for future in futures:
-            if not (future.cancel() or done):  # it has begun, and still writes into the output
+            if not (future.cancel() or done):  # it has begun and may still write into the output: wait for it
                 future.exception()
     report(int(job[WORDS.index("flags")]))
     return True
 
 
 def step_of(a: np.ndarray, rank: int, batch: tuple[int, ...]) -> int | None:
-    """Return the bytes from one state to the next; None if they are not the same for all states."""
+    """Return the number of bytes from one state to the next; None if it is not the same for all states."""
     outer = a.ndim - rank
     if outer == 0:
         return 0
@@ -183,7 +200,7 @@ def step_of(a: np.ndarray, rank: int, batch: tuple[int, ...]) -> int | None:
 
 
 def report(flags: int) -> None:
-    """Raise the errors, or give the warnings, of NumPy for these flags of the processor."""
+    """Raise the errors, or give the warnings, that NumPy has for these flags of the processor."""
     zero, huge = np.zeros(1), np.full(1, 1e300)
     for flag, (a, b) in {1: (zero + 1, zero), 2: (huge, 1 / huge), 8: (zero, zero)}.items():
         if flags & flag:
@@ -192,17 +209,21 @@ def report(flags: int) -> None:
 
 @cache
 def tiles() -> Callable[[int, int], bool]:
-    """`bool tiles(int64_t *job, int64_t patience)`: take tiles of a job until there are none, then look so many times whether all
-    are done, and say so. Python's lock is not held meanwhile."""
+    """Return the function `bool tiles(int64_t *job, int64_t patience)`, which runs without Python's lock.
+
+    It computes tiles of a job until none are left, then checks up to `patience` times if those of the other threads are done, too,
+    and returns True if they are.
+    """
     from qddot.compile.llvm import load_module, this_computer
 
     code = load_module("\n".join(tiles_ir()) + "\n", "tiles", this_computer())
     function = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p, ctypes.c_int64)(code.loop)
-    function.code = code  # type: ignore[attr-defined]  # which must live as long
+    function.code = code  # type: ignore[attr-defined]  # kept alive with the function
     return function
 
 
 def tiles_ir() -> Iterator[str]:
+    """Define the function `tiles` in LLVM IR."""
     yield "define zeroext i1 @tiles(ptr %job, i64 %patience) nounwind {\nentry:"
     yield f"%here = alloca ptr, i64 {STEPS - ARRAYS}\n%dimensions = alloca i64"
     for k, name in enumerate(WORDS):

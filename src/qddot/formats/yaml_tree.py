@@ -1,4 +1,4 @@
-"""YAML files as trees of values, built from parser events, so that every tag, alias and depth is checked."""
+"""Reader of YAML files as trees of values. It works on parser events, so that every tag, alias and depth is checked."""
 
 from __future__ import annotations
 
@@ -34,6 +34,8 @@ def read_yaml(text: str, file: str, tags: Collection[str] = ()) -> Node:
 
 
 class _Yaml:
+    """Builder of the tree of one YAML file. `tags`: tags that are accepted besides those of plain values."""
+
     def __init__(self, file: str, tags: Collection[str] = ()) -> None:
         self.file = file
         self.tags = {None, "!", *PLAIN_TAGS, *tags}
@@ -60,9 +62,11 @@ class _Yaml:
         return done[0]
 
     def place(self, event: yaml.Event) -> Place:
+        """Return the line and column at which an event starts."""
         return Place(self.file, event.start_mark.line + 1, event.start_mark.column + 1)
 
     def open(self, event: Any, depth: int) -> None:
+        """Check the depth and tag at the start of a collection. Raises ModelLimitError, ModelSyntaxError."""
         if depth >= MAX_DEPTH:
             raise ModelLimitError(f"nesting depth is over the limit of {MAX_DEPTH}", place=self.place(event))
         self.check_tag(event)
@@ -70,6 +74,7 @@ class _Yaml:
             self.anchors[event.anchor] = None  # not closed yet
 
     def close(self, start: Any, items: list[Node]) -> Node:
+        """Return the node of a complete collection. Raises ModelLimitError: it has too many values."""
         value = self.mapping(items) if isinstance(start, yaml.MappingStartEvent) else items
         size = 1 + sum(item.size for item in items)
         node = table(value, self.place(start), size) if isinstance(value, dict) else Node(value, self.place(start), size=size)
@@ -79,6 +84,8 @@ class _Yaml:
         return self.anchored(start.anchor, node)
 
     def mapping(self, items: list[Node]) -> dict[str, Node]:
+        """Return a mapping from its keys and values, which alternate. Raises ModelSyntaxError: a key is a collection or not
+        unique."""
         found: dict[str, Node] = {}
         for key, value in zip(items[::2], items[1::2], strict=True):
             if isinstance(key.value, (dict, list)):
@@ -89,6 +96,7 @@ class _Yaml:
         return found
 
     def scalar(self, event: Any) -> Node:
+        """Return the node of a text, number or other single value. Raises ModelSyntaxError: a number such as `010`, or a tag."""
         self.check_tag(event)
         written = event.tag or ("plain" if event.implicit[0] else "quoted")
         is_text = written == "quoted" or written.endswith(("!", ":str"))
@@ -102,6 +110,7 @@ class _Yaml:
         return self.anchored(event.anchor, Node(value, self.place(event), event.value))
 
     def alias(self, event: Any) -> Node:
+        """Return the node that an alias refers to. Raises ModelSyntaxError: no such anchor; ModelLimitError: it contains itself."""
         if event.anchor not in self.anchors:
             raise ModelSyntaxError(f"no anchor &{event.anchor} before this alias", place=self.place(event))
         node = self.anchors[event.anchor]
@@ -110,11 +119,13 @@ class _Yaml:
         return node
 
     def anchored(self, anchor: str | None, node: Node) -> Node:
+        """Return a node, after storing it under its anchor if it has one."""
         if anchor:
             self.anchors[anchor] = node
         return node
 
     def check_tag(self, event: Any) -> None:
+        """Raise ModelSyntaxError if the tag of an event is not accepted."""
         if event.tag not in self.tags:
             rule = "YAML tags are not read: a description holds plain values"
             raise ModelSyntaxError(rule, place=self.place(event), text=event.tag, fix="remove the tag")

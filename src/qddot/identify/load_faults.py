@@ -1,6 +1,6 @@
-"""Reasons why torques do not fit a load: another gain, a delay, a load that changed or sits on another link.
+"""Reasons why torques do not fit a load: a wrong gain, a delay, a load that changed or is on another link.
 
-Each is fitted instead of the load or together with it, and the one with the smallest residual beyond noise is named.
+Each is fitted instead of the load or together with it, and the one with the smallest residual beyond noise is reported.
 """
 
 from __future__ import annotations
@@ -22,14 +22,16 @@ class Reason(NamedTuple):
     """An alternative to a constant load on the given frame."""
 
     code: str
-    columns: np.ndarray  # (N, nv, d): columns of its parameters, at the log's samples
+    columns: np.ndarray  # (N, nv, d): its columns of the regressor, at the log's samples
     text: Callable[[np.ndarray], str]  # describes it by the values of its parameters (d,)
 
 
 def gains(names: Sequence[str], tau: np.ndarray, Y: np.ndarray) -> Iterator[Reason]:
-    """Alternatives in which torques (N, nv) beside a load, whose columns are Y (N, nv, 10), have another gain than those by which
-    the arm is known: all of them, or a joint's. The load scales with them and hides it; the arm's own weight, inertia and friction
-    do not."""
+    """Yield the alternatives with a wrong gain of the torques, of all joints or of one.
+
+    The torques (N, nv) then have another gain than those from which the arm was identified. A load, whose columns are Y (N, nv,
+    10), absorbs the part that is proportional to it; the arm's own weight, inertia and friction show the gain.
+    """
 
     def told(whose: str, x: np.ndarray) -> str:
         return f"{whose} are {1 / (1 + x[0]):.4g} times what the arm's own would be, without which the load weighs {x[1]:.4g} kg"
@@ -57,15 +59,20 @@ def reasons(robot: Robot, signals: Signals, frame: str, columns: Callable[[str],
 
 
 def changed(time: float, before: float, after: float) -> str:
+    """Return the sentence on a load whose mass (kg) changes at a time (s)."""
     return f"the load changes at t = {time:.3g} s, from {before:.2f} to {after:.2f} kg"
 
 
 def best_reason(
     found: Iterable[Reason], fitted: Callable[[np.ndarray], tuple[np.ndarray, float]], unexplained: float
 ) -> tuple[str, str, np.ndarray] | None:
-    """Code, text and parameters of the reason that explains most of the squared residual, if it explains more than half; among
-    nearly equal ones the first. `fitted(columns)` returns parameters and residual norm of a reason, `unexplained` is the residual
-    norm of the load."""
+    """Return code, text and parameters of the reason that explains most of the squared residual; None if none explains half of it.
+
+    Args:
+        found: the reasons; of those that explain nearly as much, the first is chosen.
+        fitted: function that returns the parameters and the residual norm of a reason, given its columns.
+        unexplained: residual norm of the load.
+    """
     best, most = None, MOST_OF_IT
     for reason in found if unexplained > 0 else ():
         numbers, left = fitted(reason.columns)

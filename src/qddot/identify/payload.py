@@ -1,4 +1,4 @@
-"""Payload: the inertial parameters of a tool or load on a known arm.
+"""Identification of a payload: the inertial parameters of a tool or load on a known arm.
 
     tau_with - tau_without = Y_load(q, qd, qdd) pi_load
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from qddot.robot import Robot
 
 LENGTHS = np.array([0, 1, 1, 1, 2, 2, 2, 2, 2, 2])
-"""Powers of a length in the units of ten inertial parameters."""
+"""Power of a length in the unit of each of the ten inertial parameters."""
 
 
 @dataclass(frozen=True)
@@ -41,10 +41,10 @@ class Payload:
 
     Attributes:
         frame: the frame that it is fixed to.
-        parameters: (m, m c, I about the frame's origin) (10,), physically consistent; like the prior where not identified.
+        parameters: (m, m c, I about the frame's origin) (10,), physically consistent; those not identified are near the prior.
         least_squares: the least-squares estimate (10,), which need not be consistent.
-        deviations: standard deviations of that (10,), robust to coloured noise; inf for parameters that the motion does not show.
-        intervals: intervals (10, 2) with the given confidence.
+        deviations: standard deviations of the least-squares estimate (10,), robust to coloured noise; inf for parameters that the
+        motion does not show. intervals: intervals (10, 2) with the given confidence.
         identified: True for parameters (10,) whose standard deviation is below the largest value that such a body could have.
         reason: sentence on the parameters that are not identified; empty if all are.
         fit: result of the semidefinite program.
@@ -70,7 +70,7 @@ class Payload:
 
     @property
     def inertia(self) -> Inertia:
-        """Mass, centre of mass and tensor."""
+        """Mass, centre of mass and inertia tensor of the load."""
         return Inertia.from_ten_vector([float(x) for x in self.parameters])
 
     def __str__(self) -> str:
@@ -103,12 +103,10 @@ def payload(
 
     Args:
         robot: the robot as identified without the load; or the fit (`robot.identify(log)`), whose uncertainty is then included.
-        With
-            a robot, deviations and intervals take the arm as known exactly.
+            With a robot, deviations and intervals take the arm as known exactly.
         recorded: a log with the load, or `Samples`; for poses at rest qd and qdd are zero.
-        unloaded: another log, of any motion without the load, from which the arm's own torques are then found: of the robot only
-        the
-            geometry is used. None: the robot predicts them.
+        unloaded: another log, of any motion without the load, from which the arm's own torques are then found, so that only the
+            geometry of the robot is used. None: the robot predicts them.
         frame: the frame that carries the load and in whose axes it is returned; None: the tip of the only chain.
         prior: a similar body, for parameters that the motion does not show; None: a ball of 5 cm about the measured centre of mass.
         confidence: confidence of the intervals.
@@ -154,7 +152,7 @@ def payload(
     count, own = len(y), np.vstack([X[:, :arm], told]) if len(told) else X[:, :arm]
 
     def apart(x: np.ndarray) -> np.ndarray:
-        """Project rows off the columns of the arm's own parameters; the rows of the fit's information are appended."""
+        """Append the rows of the fit's information, and project off the columns of the arm's own parameters."""
         return beyond(own, np.concatenate([x, np.zeros((len(told), *x.shape[1:]))]))
 
     X, y = apart(X[:, arm:]), apart(y)
@@ -174,10 +172,10 @@ def payload(
     deviations = np.where(unseen, np.inf, np.sqrt(np.diagonal(covariance)) / scale)
     missed = lasting(left, joints) / float(np.linalg.norm(X @ ls))
 
-    chance = CHANCE_COLOUR * float(left @ left) / np.sqrt(count)  # white noise may seem to last by so much
+    chance = CHANCE_COLOUR * float(left @ left) / np.sqrt(count)  # part of white noise that may seem to last, by chance
 
     def unexplained(left: np.ndarray) -> float:
-        """Norm of a residual beyond noise, together with that of the arm's parameters from what the fit says."""
+        """Return the norm of a residual beyond noise, with the deviation of the arm's parameters from those of its fit."""
         return float(np.sqrt(lasting(left[:count], joints) ** 2 + np.sum(left[count:] ** 2) + chance))
 
     def tried(columns: np.ndarray) -> tuple[np.ndarray, float]:
@@ -218,10 +216,10 @@ def payload(
 
 
 def lasting(left: np.ndarray, joints: int) -> float:
-    """Norm of residuals without their white noise (rows of all joints in turn, in units of their noise).
+    """Return the norm of residuals without their white noise (rows of all joints in turn, in units of their noise).
 
-    White noise is independent from sample to sample; residuals of a wrong model of the arm last for a while, and could be taken for
-    a part of the load.
+    White noise is independent from sample to sample; residuals of a wrong model of the arm last for a while, and could be mistaken
+    for a part of the load.
     """
     left = left.reshape(-1, joints)
     noise = np.sum(np.diff(left, axis=0) ** 2) / 2  # about the sum of squares of white noise
@@ -229,8 +227,15 @@ def lasting(left: np.ndarray, joints: int) -> float:
 
 
 def judged(missed: float, predicted: bool, reason: tuple[str, str, np.ndarray] | None, ls: np.ndarray) -> Verdict:
-    """Verdict on a load (10,) that leaves such a part of the torques it makes, and the reason if one is known. A gain is told
-    however little remains, since the load takes in most of it; it is serious where mass or centre are others without it."""
+    """Return the verdict on a load (10,).
+
+    A wrong gain is reported however little it leaves unexplained, since the load absorbs most of it; it is serious if the mass or
+    the centre of mass differ without it.
+
+    Args:
+        missed: fraction of the load's torques that remains unexplained.
+        reason: code, text and parameters of the reason for it, if one is known (see `best_reason`).
+    """
     code, why, numbers = reason or ("torques of a load", "", np.zeros(11))
     if missed < LOAD_MISSED:
         serious = bool(np.any(np.abs(numbers[1:5] - ls[:4]) > MATTERS * abs(ls[0]) * LOAD_SIZE ** LENGTHS[:4]))
@@ -242,7 +247,8 @@ def judged(missed: float, predicted: bool, reason: tuple[str, str, np.ndarray] |
 
 
 def beyond(A: np.ndarray, X: np.ndarray) -> np.ndarray:
-    """Project X off the columns of A. Without those of the arm's own parameters the estimate of the load is unchanged."""
+    """Return X without its components along the columns of A. If these are of the arm's own parameters, the load's estimate is the
+    same."""
     if not A.shape[1]:
         return X
     A = A / column_lengths(A)
@@ -250,16 +256,16 @@ def beyond(A: np.ndarray, X: np.ndarray) -> np.ndarray:
 
 
 def load_regressor(robot: Robot, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray, frame: str) -> np.ndarray:
-    """Y_load (N, nv, 10) of a body fixed to a frame."""
+    """Return the regressor Y_load (N, nv, 10) of a body fixed to a frame."""
     place, seen = carrier(robot, frame)
     return robot.regressor(q, qd, qdd)[..., 10 * place : 10 * place + 10] @ seen
 
 
 def carrier(robot: Robot, frame: str) -> tuple[int, np.ndarray]:
-    """Index of the moving link that carries a frame, and the matrix (10, 10) that transforms ten inertial parameters from the
-    frame's axes to the link's. Raises UnknownNameError: no such frame; InputError: it does not move."""
+    """Return the index of the moving link that carries a frame, and the matrix (10, 10) that transforms ten inertial parameters
+    from the frame's axes to the link's. Raises UnknownNameError: no such frame; InputError: it does not move."""
     at = robot.neutral()
-    robot.transform(at, frame)  # an unknown name is refused here
+    robot.transform(at, frame)  # raises the error for an unknown name
     index, _ = robot.model.mechanism.frames[frame]
     carriers = {body.index: k for k, body in enumerate(b for b in robot.model.bodies if b.is_link)}
     if index not in carriers:
@@ -270,7 +276,7 @@ def carrier(robot: Robot, frame: str) -> tuple[int, np.ndarray]:
 
 
 def weights(Y: np.ndarray, tau: np.ndarray) -> np.ndarray:
-    """One over the rms error of each joint (nv,) in an unweighted fit."""
+    """Return one over the rms error of each joint (nv,) in an unweighted fit."""
     flat = Y.reshape(-1, Y.shape[-1])
     error = (tau.ravel() - flat @ np.linalg.lstsq(flat, tau.ravel(), rcond=1e-10)[0]).reshape(tau.shape)
     deviation = np.sqrt((error**2).mean(axis=0))
@@ -279,12 +285,15 @@ def weights(Y: np.ndarray, tau: np.ndarray) -> np.ndarray:
 
 
 def block_covariance(X: np.ndarray, error: np.ndarray, half: np.ndarray, joints: int, arm: int) -> tuple[np.ndarray, int]:
-    """Sandwich covariance of the estimate and its degrees of freedom; `half half^T` is the (pseudo-)inverse of `X^T X`, and `arm`
-    the number of parameters of the arm that were estimated along."""
+    """Return the sandwich covariance of the estimate and its degrees of freedom.
+
+    `half half^T` is the (pseudo-)inverse of `X^T X`, and `arm` the number of the arm's parameters that were estimated together with
+    the load.
+    """
     samples = len(error) // joints
     blocks = min(TIME_BLOCKS, samples)
     bread = half @ half.T
-    if blocks <= half.shape[1] + 1:  # too few for a covariance by blocks: errors are taken as independent
+    if blocks <= half.shape[1] + 1:  # too few blocks for a covariance from them: errors are assumed to be independent
         freedom = len(error) - half.shape[1] - arm
         if freedom < 1:  # as many unknowns as equations leave no residual
             return np.full_like(bread, np.inf), 1
@@ -296,8 +305,8 @@ def block_covariance(X: np.ndarray, error: np.ndarray, half: np.ndarray, joints:
 
 
 def ball(ten: np.ndarray, deviations: np.ndarray, unseen: np.ndarray, frame: str) -> Inertia:
-    """A ball with the measured mass and centre of mass; coordinates of the centre that the motion does not show are 0. Raises
-    InputError: no mass shows."""
+    """Return a ball with the measured mass and centre of mass; coordinates of the centre that the motion does not show are 0.
+    Raises InputError: the motion does not show the mass."""
     if unseen[0] or ten[0] <= 2 * deviations[0]:
         raise InputError(
             f"the torques show no mass on {frame!r}: "
@@ -308,13 +317,14 @@ def ball(ten: np.ndarray, deviations: np.ndarray, unseen: np.ndarray, frame: str
 
 
 def sizes(ten: np.ndarray) -> np.ndarray:
-    """Largest values of a body's ten parameters (10,): m, m l, m l^2, with l its rms distance from the frame's origin."""
+    """Return the largest values of a body's ten parameters (10,): m, m l, m l^2, with l its rms distance from the frame's
+    origin."""
     J = pseudo_inertia(ten)
     return J[3, 3] * np.sqrt(np.trace(J[:3, :3]) / J[3, 3]) ** LENGTHS
 
 
 def why_not(identified: np.ndarray, turning: bool) -> str:
-    """Sentence on the parameters of a load that are not identified; empty if all are."""
+    """Return a sentence on the parameters of a load that are not identified; empty if all are."""
     if identified.all():
         return ""
     names = ", ".join(name for name, seen in zip(INERTIAL, identified) if not seen)

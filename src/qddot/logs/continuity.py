@@ -1,14 +1,15 @@
-"""Breaks in a recording: samples that are lost or written twice, sensors that froze, positions that jumped.
+"""Detection of breaks in a recording: samples that are lost or written twice, frozen sensors, and positions that jump.
 
 A logger that drops rows may still write an even clock: then the arm seems to move faster for one step. Each step of all joints
 together is compared with the velocity there,
 
     r = (step / time . v) / (v . v),        each joint in units of its usual deviation,
 
-which is usually 1, but m + 1 if m samples are missing and 0 if a sample is written again. After a sample that was merely held, the
-next step is longer, and nothing is missing. v is the median of the steps nearby: measured velocities are delayed by unknown
-filters. If the arm is so fast for its rate that steps differ from that median without any loss, v is interpolated from the adjacent
-steps."""
+which is usually 1, but m + 1 if m samples are missing and 0 if a sample is written again. If a sample only repeats the one
+before, the next step is longer, although nothing is missing. v is the median of the steps nearby: measured velocities are delayed
+by unknown filters. If the arm is so fast for the sampling rate that steps differ from that median without any loss, v is
+interpolated from the adjacent steps.
+"""
 
 from __future__ import annotations
 
@@ -50,14 +51,14 @@ class Continuity:
     Attributes:
         lost: number of samples that are missing though the clock is even.
         again: number of samples that were written twice while the clock went on.
-        places: times of both, s; the first few.
+        places: times of the first few of both, s.
         frozen: number of samples (n,) in which a position stood still while the joint moved.
         frozen_tau: number of samples (n,) in which a torque stood still while the arm moved.
         resolution: increment (n,) to which positions are rounded; 0 if they are not.
         jumps: (joint, time in s, size in rad or m) of positions of a single joint that jump and stay there.
         samples: number of samples.
-        written: rows for which each position, and each torque, is repeated until the next one, if those of all joints change at
-        once.
+        written: numbers of rows for which positions, and torques, are repeated until the next ones, if those of all joints change
+            at once.
     """
 
     lost: int
@@ -95,7 +96,7 @@ class Continuity:
 
 
 def in_segment(t: np.ndarray, q: np.ndarray, tau: np.ndarray) -> Continuity:
-    """Return the breaks in samples without a pause; if positions come at a lower rate, in the new ones only."""
+    """Return the breaks in samples without a pause; if positions come at a lower rate, only in samples with new ones."""
     new, tau_new = fresh(q), fresh(tau)
     written = (1 if new is None else new.every, 1 if tau_new is None else tau_new.every)
     at = new.at if new is not None and len(new.at) > 4 * VELOCITY_STEPS else slice(None)
@@ -113,8 +114,10 @@ class Fresh(NamedTuple):
 
 
 def fresh(x: np.ndarray) -> Fresh | None:
-    """Return where a signal (N, n) has new values, if those of all joints come at once and always as many rows apart. None if they
-    come at each row, or irregularly, as the values of a rounded signal."""
+    """Return the samples at which a signal (N, n) has new values, if those of all joints come at once and are evenly spaced.
+
+    None if they come at each row, or irregularly as the values of a rounded signal.
+    """
     if any(np.mean(column[1:] != column[:-1]) > HALF_SAMPLE + CLOCK_STEPS for column in x.T):  # mostly decided by the first one
         return None
     changes = np.any(x[1:] != x[:-1], axis=1)
@@ -164,8 +167,10 @@ def in_new_samples(t: np.ndarray, q: np.ndarray, tau: np.ndarray) -> Continuity:
 
 
 def in_play(v: np.ndarray, deviation: np.ndarray, size: np.ndarray) -> np.ndarray:
-    """Return which steps (N, n) are small and at a reversal of the joint: there a motor crosses the backlash of its gear, which is
-    no other zero (`backlash` of a fit names it)."""
+    """Return a mask (N, n) of the steps that are small and at a reversal of the joint.
+
+    There a motor crosses the backlash of its gear, which does not displace the zero of the joint (a fit reports it as `backlash`).
+    """
     before, after = np.zeros_like(v), np.zeros_like(v)
     before[VELOCITY_STEPS:], after[:-VELOCITY_STEPS] = v[:-VELOCITY_STEPS], v[VELOCITY_STEPS:]
     turns = (before * after < 0) & (np.minimum(np.abs(before), np.abs(after)) > deviation)
@@ -173,8 +178,11 @@ def in_play(v: np.ndarray, deviation: np.ndarray, size: np.ndarray) -> np.ndarra
 
 
 def bursts(step: np.ndarray, v: np.ndarray, deviation: np.ndarray, gap: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return how many samples are missing before each step (N,), and how many were written again, where several joints jump at once
-    (N, `gap`): forward, or back. There are so many that speeds changed meanwhile and steps are no multiples of usual ones."""
+    """Return how many samples are missing before each step (N,), and how many were written again.
+
+    Only the steps in `gap` (N,) are considered, in which several joints jump at once: forward if samples are missing, back if they
+    were written again. These are so many that speeds have changed in the meantime, and steps are not multiples of the usual ones.
+    """
     w = 1 / np.where(deviation > 0, deviation, np.inf)
     along = np.einsum("ij,ij->i", w * step, w * v) / np.maximum(squares(w * v), 1e-300)
     count = np.where(gap, np.maximum(np.round(np.abs(along)), 1), 0).astype(int)
@@ -182,8 +190,11 @@ def bursts(step: np.ndarray, v: np.ndarray, deviation: np.ndarray, gap: np.ndarr
 
 
 def without_a_break(t: np.ndarray, q: np.ndarray) -> np.ndarray | None:
-    """Return the steps (N - 1,) at which lost samples would show, if none of the steps of q differs much from those next to it;
-    else None. Joint by joint, so that the data of one stay in the cache."""
+    """Return a mask (N - 1,) of the steps at which lost samples would show, if no step of q differs much from its neighbours; else
+    None.
+
+    Joints are processed one by one, so that the data of each stay in the cache.
+    """
     times = np.diff(t)
     off, told = np.zeros(len(times)), np.zeros(len(times))
     for x in q.T:
@@ -201,28 +212,28 @@ def without_a_break(t: np.ndarray, q: np.ndarray) -> np.ndarray | None:
 
 
 def usual_deviation(x: np.ndarray) -> np.ndarray:
-    """Return the standard deviation from zero of each column, by the median of some of its absolute values."""
+    """Return the standard deviation of each column from zero, estimated from the median of some of its absolute values."""
     return BY_MEDIAN * np.median(np.abs(x[:: max(1, len(x) // MEDIAN_SAMPLES)]), axis=0)
 
 
 class Lengths(NamedTuple):
-    """Lengths of steps in usual ones."""
+    """Lengths of steps in units of the usual step."""
 
-    told: np.ndarray  # steps long enough, beside their deviation, for their length to be known
+    told: np.ndarray  # mask of the steps whose length is known, since they are long beside their deviation
     r: np.ndarray  # lengths
-    late: np.ndarray  # long steps
+    late: np.ndarray  # mask of the long steps
     lost: bool  # true if the long ones are due to lost samples
 
 
 def lengths(step: np.ndarray, v: np.ndarray, deviation: np.ndarray) -> Lengths:
-    """Return how long steps (N, n) are beside velocities v (N, n), given their usual deviation of each joint (n,)."""
+    """Return the lengths of steps (N, n) relative to velocities v (N, n); `deviation` (n,) is the usual one of each joint."""
     seen = deviation > 0
     w = np.where(seen, 1 / np.where(seen, deviation, 1.0), 0.0)
     power = squares(w * v)
     told = power > (SURE_STEP / HALF_SAMPLE) ** 2
     r = np.where(told, np.einsum("ij,ij->i", w * step, w * v) / np.where(told, power, 1.0), 1.0)
     steady = minimum_filter1d(r, 2 * STEADY_STEPS + 1, mode="nearest") > HALF_SAMPLE
-    jitter = BY_MEDIAN * np.median(np.abs(r[told] - 1)) if told.any() else 0.0  # that of the clock
+    jitter = BY_MEDIAN * np.median(np.abs(r[told] - 1)) if told.any() else 0.0  # jitter of the clock
     late = told & steady & (r > 1 + max(HALF_SAMPLE, SURE_STEP * jitter))
     return Lengths(told, r, late, lost_rather_than_fast(r[told & steady]))
 
@@ -233,8 +244,11 @@ def squares(x: np.ndarray) -> np.ndarray:
 
 
 def by_neighbours(step: np.ndarray) -> np.ndarray:
-    """Return an estimate of each step (N, ...) from its neighbours: the median of the extrapolations from two before and two after
-    and the mean of one on either side, so that one of the four may be long."""
+    """Return an estimate of each step (N, ...) from its neighbours, of which one may be long.
+
+    It is the median of the extrapolation from the two before, the extrapolation from the two after, and the mean of one on either
+    side.
+    """
     p = np.concatenate([step[:1], step[:1], step, step[-1:], step[-1:]])
     before, after = p[1:-3], p[3:-1]
     one_side, other_side = 2 * before, 2 * after
@@ -249,24 +263,28 @@ def by_neighbours(step: np.ndarray) -> np.ndarray:
 
 
 def lost_rather_than_fast(r: np.ndarray) -> bool:
-    """Return True if long steps (N,), in usual ones, are due to lost samples: nearly all are about 2 or 3. In a motion that is fast
-    for its rate they are of any length."""
+    """Return True if long steps (N,), in units of the usual step, are due to lost samples, so that most are about 2 or 3.
+
+    In a motion that is fast for its rate they have any length.
+    """
     long = r[r > 1 + HALF_SAMPLE / 2]
     whole = np.abs(long - np.round(long)) < HALF_SAMPLE / 2
     return bool(whole.sum() > 2 * np.sum(~whole))
 
 
 def scatter(x: np.ndarray) -> np.ndarray:
-    """Return the standard deviation of each column by its 85 % quantile, since more than half of a rounded signal may be zero; at
-    least a fifth of the RMS of all values."""
+    """Return the standard deviation of each column from its 85 % quantile, but at least a fifth of the RMS of all values.
+
+    The median would not do, since more than half of the values of a rounded signal may be zero.
+    """
     return np.maximum(
         np.quantile(np.abs(x[:: max(1, len(x) // MEDIAN_SAMPLES)]), 0.85, axis=0) / 1.44, np.sqrt(np.mean(x * x, axis=0)) / 5
     )
 
 
 def stuck(t: np.ndarray, step: np.ndarray, deviation: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return for how many samples each position (n,) stood still to the last bit and then caught up; and the steps (N - 1, n) at
-    which it caught up."""
+    """Return the number of samples for which each position (n,) stood still to the last bit and then caught up, and a mask (N - 1,
+    n) of the steps at which it caught up."""
     found, thawed = np.zeros(step.shape[1], int), np.zeros(step.shape, bool)
     resolution = unit_of(step * np.diff(t)[:, None])
     for j in range(step.shape[1]):
@@ -284,8 +302,11 @@ def stuck(t: np.ndarray, step: np.ndarray, deviation: np.ndarray) -> tuple[np.nd
 
 
 def still_torques(tau: np.ndarray, moving: np.ndarray) -> np.ndarray:
-    """Return for how many samples each torque (n,) was frozen: it stood still to the last bit while the arm moved and other torques
-    changed. A saturated torque is no such: it is larger than those before and after, and leaves its limit by small steps."""
+    """Return the number of samples for which each torque (n,) was frozen.
+
+    It then stood still to the last bit while the arm moved and other torques changed. A saturated torque is not frozen: it is
+    larger than those before and after, and leaves its limit by small steps.
+    """
     found = np.zeros(tau.shape[1], int)
     if np.all(repeats(tau) <= FROZEN_RUN):
         return found
@@ -305,18 +326,18 @@ def still_torques(tau: np.ndarray, moving: np.ndarray) -> np.ndarray:
 
 
 def repeats(x: np.ndarray) -> np.ndarray:
-    """Count how often each channel (n,) of a signal (N, n) stays exactly as it is from sample to sample."""
+    """Return the number of samples in which each channel (n,) of a signal (N, n) is exactly equal to the sample before."""
     return np.array([np.count_nonzero(values[1:] == values[:-1]) for values in x.T])
 
 
 def resolutions(x: np.ndarray) -> np.ndarray:
-    """Return the increment (n,) to which a signal (N, n) is rounded; 0 if it is not."""
+    """Return the increment (n,) to which a signal (N, n) is rounded; 0 if it is not rounded."""
     some = repeats(x) > ROUNDED_STEPS * (len(x) - 1)
     return unit_of(np.diff(x, axis=0)) if some.any() else np.zeros(len(some))
 
 
 def unit_of(step: np.ndarray) -> np.ndarray:
-    """Return the increment (n,) to which a signal is rounded, by its steps (N, n); 0 if it is not."""
+    """Return the increment (n,) to which a signal is rounded, from its steps (N, n); 0 if it is not rounded."""
     some = np.mean(step == 0, axis=0) > ROUNDED_STEPS
     if not some.any():
         return np.zeros(len(some))
@@ -335,7 +356,7 @@ def runs(flags: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def stays(beside: np.ndarray) -> np.ndarray:
-    """Return which steps (N - 1, n) neither lead to a single outlier nor back from it."""
+    """Return a mask (N - 1, n) of the steps that lead neither to a single outlier nor back from it."""
     here, there = beside[:-1], beside[1:]
     single = (here * there < 0) & (np.abs(there) < 2 * np.abs(here)) & (np.abs(here) < 2 * np.abs(there))
     none = np.zeros((1, beside.shape[1]), bool)

@@ -1,4 +1,4 @@
-"""Cache for tables or logs that are read one by one: parsed and converted once, used in several passes."""
+"""Cache for tables or logs that are read one by one, so that they are parsed and converted once and used in several passes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 class Place(NamedTuple):
-    """Where a part begins in the file, and how many bytes its objects and each of its arrays take."""
+    """Position of a part in the file, and the numbers of bytes of its objects (`head`) and of each of its arrays."""
 
     start: int
     head: int
@@ -34,7 +34,7 @@ class Kept(Generic[T]):
     def __init__(self, parts: Iterable[T]) -> None:
         self._parts = iter(parts)
         self._file = tempfile.SpooledTemporaryFile(KEPT_IN_MEMORY)  # noqa: SIM115
-        weakref.finalize(self, self._file.close)  # not earlier, since the number of passes is unknown
+        weakref.finalize(self, self._file.close)  # the file stays open, since the number of passes is unknown
         self._places: list[Place] = []
         self._error: InputError | None = None
 
@@ -63,16 +63,17 @@ class Kept(Generic[T]):
 
     def _one_more(self) -> bool:
         """Read another part and cache it; return False at the end. Raises InputError: the file cannot be read any further, or
-        there is no room for what was read."""
+        there is no space to cache the part."""
         if (part := self._next()) is None:
             return False
         self._keep(part)
         return True
 
     def _keep(self, part: T) -> None:
+        """Write a part to the temporary file."""
         buffers: list[pickle.PickleBuffer] = []
         head = pickle.dumps(part, protocol=5, buffer_callback=buffers.append)
-        arrays = [buffer.raw() for buffer in buffers]  # as they lie in memory: they are written from there
+        arrays = [buffer.raw() for buffer in buffers]  # views of the arrays' memory, which is written without a copy
         start = self._file.seek(0, 2)
         try:
             for data in (head, *arrays):
@@ -83,7 +84,7 @@ class Kept(Generic[T]):
         self._places.append(Place(start, len(head), [array.nbytes for array in arrays]))
 
     def _read(self, place: Place) -> T:
-        """Read a part back."""
+        """Return a part, read from the temporary file."""
         self._file.seek(place.start)
         head = self._file.read(place.head)
         arrays = [np.empty(size, np.uint8) for size in place.arrays]

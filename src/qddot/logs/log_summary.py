@@ -1,4 +1,4 @@
-"""Summary of a recording: extremes and counts, which are added up over its chunks."""
+"""Summary of a recording: extremes and counts, which can be combined over its chunks."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ class Range:
 
     @staticmethod
     def of(x: np.ndarray) -> Range:
+        """Return the range of signals (N, n)."""
         return Range(x.min(axis=0), x.max(axis=0))
 
     def __add__(self, other: Range) -> Range:
@@ -32,11 +33,12 @@ class Range:
 
     @property
     def reach(self) -> np.ndarray:
+        """Difference of the largest and the smallest value of each channel (n,)."""
         return self.high - self.low
 
     @property
     def size(self) -> np.ndarray:
-        """The largest absolute value of each channel (n,)."""
+        """Largest absolute value of each channel (n,)."""
         return np.maximum(self.high, -self.low)
 
 
@@ -44,13 +46,13 @@ class Range:
 class Steps:
     """Statistics of the time steps, in units of the usual step of their segment."""
 
-    count: int  # steps that are no gaps
+    count: int  # number of steps that are not gaps
     squares: float  # sum of the squares of their differences from 1
     farthest: float  # the largest difference from 1
-    missing: int  # samples lost within segments
+    missing: int  # number of samples lost within segments
     places: int  # number of gaps in which they were lost
-    rates: tuple[float, float]  # lowest and highest of a segment, Hz
-    seconds: float  # duration of the steps that are no gaps, for the mean rate
+    rates: tuple[float, float]  # lowest and highest rate of a segment, Hz
+    seconds: float  # duration of the steps that are not gaps, for the mean rate
 
     @staticmethod
     def of(log: Log) -> Steps | None:
@@ -84,7 +86,7 @@ class Steps:
 
     @property
     def rate(self) -> float:
-        """Samples per second, pauses and lost samples left out."""
+        """Mean rate in samples per second, without pauses and lost samples."""
         return self.count / self.seconds
 
     @property
@@ -94,8 +96,8 @@ class Steps:
 
 
 def usual_step(steps: np.ndarray) -> float:
-    """Return the mean step, lost samples left out."""
-    if steps.max() < (1 + HALF_SAMPLE) * steps.min():  # none is lost; the median is slow
+    """Return the mean step, without those in which samples were lost."""
+    if steps.max() < (1 + HALF_SAMPLE) * steps.min():  # no sample is lost; a median would take longer
         return float(steps.mean())
     usual = np.median(steps)
     return float(steps[(steps > HALF_SAMPLE * usual) & (steps < (1 + HALF_SAMPLE) * usual)].mean())
@@ -103,7 +105,7 @@ def usual_step(steps: np.ndarray) -> float:
 
 @dataclass(frozen=True, eq=False)
 class LogSummary:
-    """Extremes and counts of a log, or of chunks of one, added up."""
+    """Extremes and counts of a log. The sum of the summaries of its chunks is the summary of the whole log."""
 
     # ranges; None for velocities that the log does not have
     q: Range
@@ -115,10 +117,11 @@ class LogSummary:
     stuck: np.ndarray  # longest run of samples (n,) in which each torque rests at its largest value
     stops: Stops  # torques that rest at an extreme value while the arm moves
     continuity: Continuity  # samples that are missing, frozen or displaced
-    findings: tuple[Finding, ...]  # those of reading the files
+    findings: tuple[Finding, ...]  # findings of the readers of the files
 
     @staticmethod
     def of(log: Log) -> LogSummary:
+        """Return the summary of a log, or of a chunk of one."""
         tau = Range.of(log.tau)
         least = np.where(tau.size > 0, tau.size * (1 - SAME_TORQUE), np.inf)
         return LogSummary(

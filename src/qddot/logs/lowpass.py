@@ -1,4 +1,4 @@
-"""A symmetric finite kernel: a low-pass without phase, its derivatives, and its use at every D-th sample.
+"""Low-pass without phase, by a symmetric kernel of finite length: its derivatives, and its use at every D-th sample only.
 
 A finite kernel covers a finite part of the signal. So there is no ringing from the ends of a record, the lost samples there are
 known exactly, and a record filtered in chunks equals the record filtered whole.
@@ -18,9 +18,9 @@ from qddot.errors import InputError
 from qddot.thresholds import KERNEL_LENGTH, KERNEL_SHAPE, MOST_SAMPLES
 
 FIRST = np.array([1 / 280, -4 / 105, 1 / 5, -4 / 5, 0.0, 4 / 5, -1 / 5, 4 / 105, -1 / 280])
-KERNELS_AT_ONCE = 8  # rows of a matrix of kernels: few zeros in it, and enough for a product of matrices
-LEAST_STRETCH = 2048  # samples that are transformed at a time
-TOGETHER = 4  # of them: enough for the vectors of a processor, few enough for its cache
+KERNELS_AT_ONCE = 8  # rows of a matrix of shifted kernels: few, so that it has few zeros, but enough for a fast product of matrices
+LEAST_STRETCH = 2048  # smallest number of samples that are Fourier-transformed at a time
+TOGETHER = 4  # stretches transformed together: enough for the vectors of a processor, few enough for its cache
 SECOND = np.array([-1 / 560, 8 / 315, -1 / 5, 8 / 5, -205 / 72, 8 / 5, -1 / 5, 8 / 315, -1 / 560])
 
 
@@ -83,20 +83,21 @@ class LowPass:
         return np.convolve(self.flat, SECOND) * self.rate**2
 
     def coarse(self, step: int) -> np.ndarray:
-        """Taps of the kernel at every `step`-th sample, including the middle one."""
+        """Return the taps of the kernel at every `step`-th sample, including the middle one, scaled to sum 1."""
         taps = self.smooth[self.half % step :: step]
         return taps / taps.sum()
 
     def decimated(self, x: np.ndarray, factor: int, *, lead: int = 0, trail: int = 0, step: int = 1) -> np.ndarray:
-        """The smoothed signal at every `factor`-th sample: (N, ...) -> (M, ...), M = (lead + N + trail - 2 half - 1) // factor + 1.
+        """Return the smoothed signal at every `factor`-th sample: (N, ...) -> (M, ...).
 
-        Only what is kept is computed, and samples are read once, in parts that stay in the cache. Where each channel lies in one
-        piece, blocks of `factor` samples are multiplied by those of the kernel, and the products added up along its way. Else a
-        matrix, whose rows are the kernel, each `factor` samples on, does some at a time.
+        Here M = (lead + N + trail - 2 half - 1) // factor + 1. Only these samples are computed, and x is read once, in parts that
+        stay in the cache. If each channel is contiguous, blocks of `factor` samples are multiplied by blocks of the kernel, and the
+        products of successive blocks are added. Else several samples are computed at a time, by a matrix whose rows are the kernel,
+        each shifted by `factor` samples.
 
         Args:
-            lead, trail: samples by which the first and the last kernel reach beyond the ends of x. There a kernel is cut and the
-                rest of it scaled to sum 1. It then has a phase, but both sides of `tau = Y pi` have the same.
+            lead, trail: samples by which the first and the last kernel reach beyond the ends of x. There the kernel is cut
+                and its rest scaled to sum 1. It then has a phase, but the same one for both sides of `tau = Y pi`.
             step: x holds every `step`-th sample only, of which the factor is a multiple: for signals in which no more happens.
         """
         flat = np.asarray(x, dtype=float)
@@ -110,20 +111,22 @@ class LowPass:
         count = (len(x) - taps) // factor + 1
         if count < 1:
             raise InputError(f"{len(x)} samples are fewer than the {taps} the filter spans (a higher cut-off, or a longer log)")
-        by_channel = flat.strides[0] == flat.itemsize  # also of some rows of such a signal
+        by_channel = flat.strides[0] == flat.itemsize  # true for some rows of such a signal, too
         out = np.empty((count, flat.shape[1]), order="F" if by_channel else "C")
         (by_blocks if by_channel else by_rows)(flat, smooth, factor, out)
         return out.reshape(count, *np.shape(x)[1:])
 
 
 def by_blocks(x: np.ndarray, taps: np.ndarray, factor: int, out: np.ndarray) -> None:
-    """A signal (N, k) under a kernel at every `factor`-th sample, into `out` (M, k), channel by channel."""
+    """Convolve a signal (N, k) with a kernel at every `factor`-th sample and write the result to `out` (M, k), channel by
+    channel."""
     blocks = -(-len(taps) // factor)
     kernel = np.pad(taps, (0, blocks * factor - len(taps))).reshape(blocks, factor).T
     whole = min(len(out) + blocks - 1, len(x) // factor)
     products = np.zeros((len(out) + blocks - 1, blocks))
     step, item = products.strides
-    ways = as_strided(products, (*out.shape[:1], blocks), (step, step + item))  # block after block, under part after part
+    # row i, column j: block i + j of the channel times block j of the kernel
+    ways = as_strided(products, (*out.shape[:1], blocks), (step, step + item))
     for channel, found in zip(x.T, out.T):
         np.matmul(channel[: whole * factor].reshape(whole, factor), kernel, out=products[:whole])
         if whole < len(products):  # the last block is not complete: the kernel ends in it
@@ -133,7 +136,8 @@ def by_blocks(x: np.ndarray, taps: np.ndarray, factor: int, out: np.ndarray) -> 
 
 
 def by_rows(x: np.ndarray, taps: np.ndarray, factor: int, out: np.ndarray) -> None:
-    """A signal (N, k) under a kernel at every `factor`-th sample, into `out` (M, k), all channels at once."""
+    """Convolve a signal (N, k) with a kernel at every `factor`-th sample and write the result to `out` (M, k), all channels at
+    once."""
     at_once = min(len(out), KERNELS_AT_ONCE)
     kernels = np.zeros((at_once, len(taps) + (at_once - 1) * factor))
     for k, kernel in enumerate(kernels):
@@ -145,14 +149,15 @@ def by_rows(x: np.ndarray, taps: np.ndarray, factor: int, out: np.ndarray) -> No
 
 
 def convolved(x: np.ndarray, taps: np.ndarray) -> np.ndarray:
-    """A signal (N, k) under a kernel, only where it lies within: (N - taps + 1, k)."""
+    """Return the convolution of a signal (N, k) with a kernel, without the ends that it does not cover: (N - taps + 1, k)."""
     return convolved_by(x, [taps])[0]
 
 
 def convolved_by(x: np.ndarray, kernels: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """A signal (N, k) under several kernels of one length, only where they lie within: (N - taps + 1, k) each.
+    """Return the convolutions of a signal (N, k) with kernels of one length, without the ends: (N - taps + 1, k) each.
 
-    A channel is cut into stretches of eight kernels, which overlap by one, and transformed once for all kernels.
+    A channel is cut into stretches eight times as long as a kernel, which overlap by a kernel, and is transformed once for all
+    kernels.
     """
     (N, channels), taps = x.shape, len(kernels[0])
     count = N - taps + 1

@@ -24,7 +24,7 @@ def densities(x: np.ndarray, rate: float) -> tuple[np.ndarray, np.ndarray]:
     N, channels = x.shape
     k = np.arange(N) - (N - 1) / 2
     c = np.cos(2 * np.pi / N * np.arange(N))
-    window = 0.35875 - 0.48829 * c + 0.14128 * (2 * c * c - 1) - 0.01168 * c * (4 * c * c - 3)  # of Blackman and Harris
+    window = 0.35875 - 0.48829 * c + 0.14128 * (2 * c * c - 1) - 0.01168 * c * (4 * c * c - 3)  # the window of Blackman and Harris
     power = np.empty((N // 2 + 1, channels), order="F")
     for found, signal in zip(power.T, x.T):
         even = signal - signal.mean()
@@ -32,7 +32,7 @@ def densities(x: np.ndarray, rate: float) -> tuple[np.ndarray, np.ndarray]:
         spectrum = np.asarray(rfft(even * window))
         found[:] = np.real(spectrum) ** 2 + np.imag(spectrum) ** 2
     power /= rate * (window @ window)
-    power[1 : (N + 1) // 2] *= 2  # of both signs of a frequency
+    power[1 : (N + 1) // 2] *= 2  # the power of both signs of a frequency
     return np.asarray(rfftfreq(N, 1 / rate)), power
 
 
@@ -43,7 +43,10 @@ def noise_floor(f: np.ndarray, power: np.ndarray) -> np.ndarray:
 
 
 def last_clear(density: np.ndarray, level: float) -> int:
-    """Return the last bin above a level that is reached from the peak without an empty octave: harmonics count, a whistle not."""
+    """Return the last bin above a level, with no empty octave between the peak and it.
+
+    So harmonics of the motion are included, and a single tone far above is not.
+    """
     at = int(np.argmax(density))
     while len(above := np.flatnonzero(density[at + 1 : 2 * at + 2] > level)):
         at += int(above[-1]) + 1

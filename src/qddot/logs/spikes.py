@@ -1,9 +1,9 @@
 """Removal of spikes in torques, one or a few samples long, before a low-pass smears them over their neighbours.
 
 A sample is a spike if it is far from the median of those around it, in units of the usual deviation there and in the whole channel.
-A step, as of dry friction, is none: the median steps too. Nor is the peak of a torque that is fast for its rate: a smooth curve
-through the samples around it follows it. If most spikes have exactly the same value (a zero for a lost packet), every isolated
-sample with that value is a spike, even where the torque happens to be near it.
+A step, as of dry friction, is not a spike, since the median steps too. Neither is the peak of a torque that is fast for its rate,
+since a smooth curve through the samples around it follows it. If most spikes have exactly the same value (a zero for a lost
+packet), every isolated sample with that value is a spike, even where the torque happens to be near it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 
 
 class Despiked(NamedTuple):
-    """Torques (N, n) without spikes; how many of each joint (n,) were replaced, and how many were left, being too many."""
+    """Torques (N, n) without spikes, and the numbers of spikes of each joint (n,) that were replaced, or left because they were too
+    many."""
 
     tau: np.ndarray
     count: np.ndarray
@@ -43,7 +44,7 @@ class Despiked(NamedTuple):
 
 
 def without_spikes(log: Log) -> tuple[Log, Despiked]:
-    """Return the log without spikes in its torques, and what was replaced."""
+    """Return the log without spikes in its torques, and the torques with the numbers of replaced spikes."""
     parts = [despiked(log.tau[segment]) for segment in log.segments]
     count, left = (np.sum([part[k] for part in parts], axis=0) for k in (1, 2))
     found = Despiked(np.concatenate([part.tau for part in parts]) if count.any() else log.tau, count, left)
@@ -51,7 +52,7 @@ def without_spikes(log: Log) -> tuple[Log, Despiked]:
 
 
 def despiked(tau: np.ndarray) -> Despiked:
-    """Return torques (N, n) of a stretch with spikes replaced by a curve through sound samples about them."""
+    """Return the torques (N, n) of a stretch with spikes replaced by a curve through sound samples near them."""
     found, count, left = tau, *np.zeros((2, tau.shape[1]), int)
     for j, x in enumerate(tau.T if len(tau) >= 8 * SPIKE_REACH else ()):
         off = spikes(x)
@@ -69,7 +70,7 @@ def despiked(tau: np.ndarray) -> Despiked:
 
 
 def spikes(x: np.ndarray) -> np.ndarray:
-    """Return which samples of a channel (N,) are far from those around them."""
+    """Return a mask (N,) of the samples of a channel that are far from those around them."""
     far, sudden, beside = np.zeros(len(x), bool), np.diff(x), x - x.mean()
     least = SPIKE_SIZE * np.sqrt(beside @ beside / len(x))
     if max(sudden.max(), -sudden.min()) <= least:  # the usual case
@@ -88,9 +89,12 @@ def spikes(x: np.ndarray) -> np.ndarray:
 
 
 def curves(x: np.ndarray, far: np.ndarray, at: np.ndarray, reach: int = 2 * SPIKE_REACH, degree: int = 5) -> np.ndarray:
-    """Values of a smooth curve at each of these: a polynomial through so many samples to each side, without those that are far off.
-    By default twice as many as for a median, and of fifth degree: a torque that is fast for its rate turns within a few samples,
-    and is no spike."""
+    """Return the values of smooth curves at samples `at`, each a polynomial through its neighbours without those that are `far`
+    off.
+
+    By default it has twice as many neighbours to each side (`reach`) as a median, and fifth degree, since a torque that is fast for
+    its rate turns within a few samples and is not a spike.
+    """
     centre = np.clip(at, reach, len(x) - 1 - reach)
     place = np.arange(-reach, reach + 1)
     rows = centre[:, None] + place
@@ -102,7 +106,8 @@ def curves(x: np.ndarray, far: np.ndarray, at: np.ndarray, reach: int = 2 * SPIK
 
 
 def stand_ins(x: np.ndarray, off: np.ndarray) -> np.ndarray:
-    """Return which samples (N,) are isolated at the value that most spikes have exactly; none if the spikes differ."""
+    """Return a mask (N,) of the isolated samples with the exact value that most spikes have; none if spikes have different
+    values."""
     values, times = np.unique(x[off], return_counts=True)
     if not len(values) or times.max() < max(STAND_INS, MOST_OF_IT * off.sum()):
         return np.zeros(len(x), bool)
@@ -114,8 +119,11 @@ def stand_ins(x: np.ndarray, off: np.ndarray) -> np.ndarray:
 
 
 def mended(x: np.ndarray, off: np.ndarray) -> np.ndarray:
-    """A channel (N,) in which samples that are off lie on a cubic through the others about them: their median would be flatter than
-    a torque that bends, each time to the same side. Where few of those about one are sound, it is their median."""
+    """Return a channel (N,) whose samples that are `off` are replaced by values of a cubic through the others near them.
+
+    A median would be flatter than a torque that bends, and err to the same side each time. It is used only if few samples near one
+    are sound.
+    """
     at = np.flatnonzero(off)
     padded = np.pad(np.where(off, np.nan, x), SPIKE_REACH, constant_values=np.nan)
     about = sliding_window_view(padded, 2 * SPIKE_REACH + 1)[at]
@@ -128,7 +136,8 @@ def mended(x: np.ndarray, off: np.ndarray) -> np.ndarray:
 
 
 def usual_step(sudden: np.ndarray) -> float:
-    """Return the standard deviation of a channel by the median of its steps (N,) without those of zero, as of a rounded signal."""
+    """Return the standard deviation of a channel from the median of its steps (N,), without steps of zero as a rounded signal
+    has."""
     some = sudden[:: max(1, len(sudden) // MEDIAN_SAMPLES)]
     some = some[some > 0]
     return BY_MEDIAN / np.sqrt(2) * float(np.median(some)) if len(some) else 0.0
@@ -143,12 +152,12 @@ def local_step(sudden: np.ndarray, at: np.ndarray) -> np.ndarray:
 
 
 def medians(x: np.ndarray, at: np.ndarray) -> np.ndarray:
-    """Return the median of the window around each sample `at`; near the ends, of the first or last full window."""
+    """Return the median of the window around each sample `at`; near the ends, that of the first or last full window."""
     centre = np.clip(at, SPIKE_REACH, len(x) - 1 - SPIKE_REACH)
     return np.median(x[centre[:, None] + np.arange(-SPIKE_REACH, SPIKE_REACH + 1)], axis=1)
 
 
 def usual_difference(x: np.ndarray) -> float:
-    """Return the standard deviation of a channel from the medians around its samples, by the median over some of them."""
+    """Return the standard deviation of some samples of a channel from the medians around them, by the median of the deviations."""
     some = np.arange(SPIKE_REACH, len(x) - SPIKE_REACH, max(1, len(x) // SPIKE_SAMPLES))
     return BY_MEDIAN * float(np.median(np.abs(x[some] - medians(x, some))))

@@ -1,4 +1,4 @@
-"""Gain of further columns of a single joint, for many sets of columns at once, with all other parameters fitted anew."""
+"""Gain of further columns in the rows of a single joint, for many sets of columns at once; all other parameters are fitted anew."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from qddot.identify.checks.trial import Trial
 def gains_of_joint(
     trial: Trial, j: int, columns: np.ndarray, sets: np.ndarray, instead_of: Callable[[str], bool] = lambda kind: False
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the fraction of joint j's squared residuals that each set of columns (N, d) explains: (sets,) in the whole log, and in
-    fifths that the others predict.
+    """Return the fraction of joint j's squared residuals that each set of columns explains: (sets,) in the whole log, and in fifths
+    that are predicted by the others.
 
     Args:
-        sets: places of a set's columns (sets, k).
-        instead_of: true for the kinds of the joint's parameters that the columns replace.
+        columns: all columns to try (N, d).
+        sets: indices of the columns in each set (sets, k).
+        instead_of: returns True for the kinds of the joint's parameters that the columns replace.
     """
     Z = trial.filtered(columns) * trial.moving[:, j, None]
     owner = f"{trial.names[j]}."
@@ -32,7 +33,7 @@ def gains_of_joint(
     scale = np.sqrt(np.maximum(np.diagonal(whole), 1e-300))
     instead = np.linalg.lstsq(whole / np.outer(scale, scale), (A.T @ Z) / scale[:, None], rcond=1e-12)[0] / scale[:, None]
     left = trial.measured[:, j] - A @ theta
-    Z = Z - A @ instead  # what the other parameters do not take in
+    Z = Z - A @ instead  # the part that the other parameters do not absorb
     parts = [(Z[part].T @ Z[part], Z[part].T @ left[part]) for part in trial.in_fifths.parts]
     all_ZZ, all_Zy = (np.sum([part[k] for part in parts], axis=0) for k in (0, 1))
     unseen = np.sum([gain_with(ZZ, Zy, sizes(all_ZZ - ZZ, all_Zy - Zy, sets), sets) for ZZ, Zy in parts], axis=0)
@@ -41,11 +42,11 @@ def gains_of_joint(
 
 
 def sizes(ZZ: np.ndarray, Zy: np.ndarray, sets: np.ndarray) -> np.ndarray:
-    """Return the least-squares coefficients of each set of columns (sets, k), from products of columns and with residuals."""
+    """Return the least-squares coefficients of each set of columns (sets, k), from the products Z^T Z and Z^T y."""
     inverse = np.linalg.pinv(ZZ[sets[:, :, None], sets[:, None, :]], 1e-9, hermitian=True)
     return np.einsum("sij,sj->si", inverse, Zy[sets])
 
 
 def gain_with(ZZ: np.ndarray, Zy: np.ndarray, size: np.ndarray, sets: np.ndarray) -> np.ndarray:
-    """Return by how much the squared residuals fall (sets,) with these coefficients of each set of columns."""
+    """Return the reduction of the squared residuals (sets,) by each set of columns with these coefficients."""
     return np.einsum("si,si->s", size, 2 * Zy[sets] - np.einsum("sij,sj->si", ZZ[sets[:, :, None], sets[:, None, :]], size))

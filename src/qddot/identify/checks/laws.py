@@ -1,13 +1,13 @@
-"""Choice of further laws of friction by the log, beyond those that every joint has.
+"""Choice, from a log, of further laws of friction beyond those that every joint has.
 
-A law is worth adding if it improves predictions: parameters of four fifths of the log, the law's among them, then miss less of the
-remaining fifth. Its gain is the fraction by which it reduces the squared error there,
+A law is worth adding if it improves predictions: with it, parameters fitted to four fifths of the log predict the remaining fifth
+with a smaller error. Its gain is the fraction by which it reduces the squared error there,
 
     gain = 1 - (product over joints of e_j^2 with it / e_j^2 without it)^(1 / joints)
 
-The best law is added first, then, with all parameters fitted anew, the next best, as long as there is much to gain. More freedom
-alone gains nothing, since it fits some fifths and misses the other. If a fault of the log explains more, no law is added, since it
-would only hide the fault.
+The best law is added first, then, with all parameters fitted anew, the next best, as long as there is much to gain. More
+parameters alone gain nothing, since they do not predict the fifth to which they were not fitted. If a fault of the log explains
+more, no law is added, since it would only hide the fault.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Law(NamedTuple):
 
 
 def laws(hinges: tuple[str, ...], usual: float) -> Iterator[Law]:
-    """Laws to try for joints with this usual speed, rad/s or m/s; `hinges`: names of the revolute joints."""
+    """Yield the laws to try for joints with this usual speed, rad/s or m/s; `hinges`: names of the revolute joints."""
     yield Law("viscous friction with powers of the speed up to the third", {"viscous": 3})
     yield Law("friction that differs between directions", {"asymmetric": True})
     for share in STRIBECK_SPEEDS:
@@ -68,8 +68,10 @@ def laws(hinges: tuple[str, ...], usual: float) -> Iterator[Law]:
 
 
 def cogging(trial: Trial, hinges: tuple[str, ...], before: Mapping[str, int | tuple[int, ...]]) -> Iterator[Law]:
-    """The harmonic of each position that explains most of its torque's residual; in a further step, after harmonics `before`, the
-    best pair instead, since one of two alone may look like a third between them."""
+    """Yield the law of the harmonic of each joint's position that explains most of the residual of its torque.
+
+    If there are harmonics `before`, the best pair is sought instead, since one of two alone may look like a third between them.
+    """
     kept = {name: tuple(k for k in orders(given) if k < SLOWEST_COG) for name, given in before.items()}
     count = 1 + max((len(orders(before[name])) - len(kept[name]) for name in before), default=0)
     if count > COGS_AT_ONCE:
@@ -85,8 +87,10 @@ def cogging(trial: Trial, hinges: tuple[str, ...], before: Mapping[str, int | tu
 
 
 def shown_best(trial: Trial, j: int, count: int) -> tuple[int, ...]:
-    """The `count` harmonics of joint j's positions that explain most of its torque's residual in predicted fifths, with all
-    parameters but its harmonics fitted anew; none if they explain little."""
+    """Return the `count` harmonics of joint j's position that explain most of its torque's residual in predicted fifths.
+
+    All parameters but the joint's harmonics are fitted anew. The result is empty if the harmonics explain little.
+    """
     tried = range(SLOWEST_COG, MOST_HARMONICS + 1)
     waves = np.stack([f(k * trial.motion.q[:, j]) for k in tried for f in (np.cos, np.sin)], axis=1)
     sets = list(combinations(range(len(tried)), count))
@@ -97,7 +101,7 @@ def shown_best(trial: Trial, j: int, count: int) -> tuple[int, ...]:
 
 
 def pulling(trial: Trial, before: Mapping[str, Edge]) -> Iterator[Law]:
-    """Yield a law of pulls that adds edges at joints without one in `before`, if the log shows any."""
+    """Yield the law of pulls with new edges, at joints without one in `before`, if the log shows any."""
     found = {**before, **new_edges(trial, before)}
     if found != dict(before):
         yield pulls(found)
@@ -110,16 +114,18 @@ def pulls(edges: Mapping[str, Edge], gain: float = 0.0) -> Law:
 
 
 def as_found(law: Law, parameter_set: ParameterSet) -> Law:
-    """The law as a fit has it: edges are sought again there."""
+    """Return a law with the edges that the fit found, since it seeks them again."""
     return pulls(parameter_set.asked["pulls"], law.gain) if "pulls" in law.options else law
 
 
 def missing_laws(known: Alternatives, chosen: Mapping[str, Any] = NOTHING) -> list[Law]:
-    """The laws worth adding to a fit, each tried by itself, in the order of the residual they leave. `chosen`: options of the laws
-    that were added before.
+    """Return the laws worth adding to a fit, each tried by itself, in the order of the residual they leave.
 
-    A pull is tried before another law only if it leaves less than half of that law's residual: with an edge near the end of the
-    recorded range it cannot be told from a spring there, but predicts other torques elsewhere."""
+    A pull comes before another law only if it leaves less than half of that law's residual: with an edge near the end of the
+    recorded range it cannot be distinguished from a spring there, but predicts other torques elsewhere.
+
+    `chosen`: options of the laws that were added before.
+    """
     trial, floor = known.fine_trial, known.signals.noise
     least = least_gain(trial.left, floor, trial.size)
     if least is None:
@@ -146,8 +152,11 @@ def missing_laws(known: Alternatives, chosen: Mapping[str, Any] = NOTHING) -> li
 
 
 def least_gain(left: Left, floor: np.ndarray, size: np.ndarray) -> float | None:
-    """Smallest gain that is worth a law: large if a residual is above the accuracy to which drives are known, since real drives
-    leave such residuals anyway; small if all but a trace is explained; None if only noise is left."""
+    """Return the smallest gain for which a law is added; None if only noise is left.
+
+    It is large if a residual is above the accuracy to which drives are known, since real drives always leave such residuals, and
+    small if all but a trace is explained.
+    """
     beyond = structure(left.noise, floor)
     if np.any(beyond > MATTERS * size):
         return LAW_GAIN
@@ -155,7 +164,7 @@ def least_gain(left: Left, floor: np.ndarray, size: np.ndarray) -> float | None:
 
 
 def with_best_speed(trial: Trial, law: Law, before: Left) -> Law:
-    """Stribeck's law with the speed that leaves the smallest residual."""
+    """Return Stribeck's law with the speed that leaves the smallest residual."""
 
     def tried(log_speed: float) -> tuple[Law, Left]:
         speed = float(np.exp(log_speed))
@@ -172,12 +181,12 @@ def with_best_speed(trial: Trial, law: Law, before: Left) -> Law:
 
 
 def with_columns(trial: Trial, Z: np.ndarray) -> Left:
-    """Residuals with further columns Z (N, nv, d), each fifth predicted by the others."""
+    """Return the residuals with further columns Z (N, nv, d), each fifth predicted by the others."""
     return fitted(trial.in_fifths.with_columns(trial.filtered(Z) * trial.moving[..., None]), trial.in_fifths.samples)[1]
 
 
 def new_columns(trial: Trial, law: Law) -> np.ndarray | None:
-    """Columns (N, nv, d) of those parameters of a law that the fit does not have; None if it has them all."""
+    """Return the columns (N, nv, d) of those parameters of a law that the fit does not have; None if it has them all."""
     q, qd, qdd, _ = trial.motion
     parameter_set = trial.base.parameter_set
     known, asked = {term.name for term in parameter_set.terms}, {**parameter_set.asked, **law.options}
@@ -190,7 +199,9 @@ def new_columns(trial: Trial, law: Law) -> np.ndarray | None:
 
 
 def gained(before: np.ndarray, after: np.ndarray) -> float:
-    """Fraction by which rms errors in predicted fifths (nv,) were reduced, in squares: the larger of the geometric mean over the
-    joints and the value for all torques together."""
+    """Return the fraction by which squared errors in predicted fifths were reduced, from rms errors (nv,) before and after.
+
+    It is the larger of the geometric mean over the joints and the value for all torques together.
+    """
     total = np.log(np.sum(after**2) / np.sum(before**2))
     return float(1 - np.exp(min(np.mean(2 * np.log(after / before)), total)))

@@ -1,8 +1,8 @@
-"""Base parameters that cannot be negative, whatever the links are.
+"""Test for base parameters that cannot be negative, whatever masses and inertias the links have.
 
 A base parameter is a linear combination of the inertial parameters of links, `k . pi = <P, J(pi)>`, and of parameters of drives. A
-link's pseudo-inertia J is positive semidefinite. So if each link's P is, too, and the other terms are rotors, springs and friction
-with positive factors, the base parameter is positive.
+link's pseudo-inertia J is positive semidefinite. So the base parameter is not negative if each link's P is positive semidefinite,
+too, and the other terms are rotors, springs and friction with positive factors.
 """
 
 from __future__ import annotations
@@ -18,14 +18,17 @@ POSITIVE = {"armature", "stiffness", "m", "Ixx_c", "Iyy_c", "Izz_c"} | {name for
 
 
 def never_negative(base: Base) -> np.ndarray:
-    """Mask of the base parameters (r,) that cannot be negative. A spring in addition to one that the robot has may be negative."""
+    """Return a mask (r,) of the base parameters that cannot be negative.
+
+    A spring in addition to one that the robot has may be negative.
+    """
     drives = base.parameter_set.robot.drives
     beside = [f"{joint}.stiffness" for joint, drive in drives.items() if drive.at_joint.stiffness != 0]
     return np.array([positive(base.parameter_set.names, row) for row in base.K], dtype=bool) & ~np.isin(base.names, beside)
 
 
 def positive(names: tuple[str, ...], row: np.ndarray) -> bool:
-    """True if a combination of parameters is positive for all physically consistent robots."""
+    """Return True if a combination of parameters is not negative for any physically consistent robot."""
     links: dict[str, np.ndarray] = {}
     for name, k in zip(names, row):
         owner, _, kind = name.rpartition(".")
@@ -39,6 +42,6 @@ def positive(names: tuple[str, ...], row: np.ndarray) -> bool:
 
 
 def dual(k: np.ndarray) -> np.ndarray:
-    """The symmetric P (4, 4) with `k . pi = sum of P * J(pi)`."""
+    """Return the symmetric matrix P (4, 4) with `k . pi = sum of P * J(pi)`."""
     units = np.eye(16).reshape(4, 4, 4, 4)
     return ten_vector((units + units.swapaxes(2, 3)) / 2) @ k

@@ -1,4 +1,4 @@
-"""Edges beyond which something pulls at a joint: a hose, a cable that becomes taut, a buffer.
+"""Search for the edges beyond which something pulls at a joint: a hose, a cable that becomes taut, a buffer.
 
 At a distance x beyond the edge its torque is `way (pull x + pull_rise x^2)`. The edge is found by search; the linear term absorbs
 a small error of the edge, and its uncertainty is that of the edge.
@@ -21,12 +21,15 @@ from qddot.identify.regression.signals import Signals
 from qddot.thresholds import EDGES_TRIED, EDGES_WITHIN, NEARLY_ALL
 
 Edge = tuple[float, float]
-"""The edge, rad or m, and the way, 1 upwards or -1 downwards."""
+"""An edge, rad or m, and the way on which the pull acts beyond it: 1 above it, -1 below it."""
 
 
 def new_edges(trial: Trial, before: Mapping[str, Edge]) -> dict[str, Edge]:
-    """Return the best edge of each joint that has none in `before`, if it explains nearly all of the residual torque in fifths that
-    the others predict. (A pull may be anywhere, so it explains a little of anything that varies with the position.)"""
+    """Return the best edge of each joint that has none in `before`, if it explains nearly all of the residual torque.
+
+    The residual is that of each fifth of the log, predicted by the others. Nearly all is required since a pull, whose edge may be
+    anywhere, explains a little of anything that varies with the position.
+    """
     found = {}
     for j, name in enumerate(trial.names):
         q, best, most = trial.motion.q[:, j], None, 0.0
@@ -43,8 +46,10 @@ def new_edges(trial: Trial, before: Mapping[str, Edge]) -> dict[str, Edge]:
 
 
 def sharper_edges(base: Base, signals: Signals) -> dict[str, Edge]:
-    """Return the edges of a fit, each sought again with all other laws of the fit: at first, a wrong step of friction may have
-    displaced it."""
+    """Return the edges of a fit, each sought again with all other laws of the fit.
+
+    When an edge is found first, a wrong step of friction may displace it.
+    """
     parameter_set, found = base.parameter_set, {}
     for name in parameter_set.asked["pulls"]:
         others = base_parameters(parameter_set.without([f"{name}.{kind}" for kind in PULLS]))
@@ -53,7 +58,7 @@ def sharper_edges(base: Base, signals: Signals) -> dict[str, Edge]:
 
 
 def sharpest_edge(trial: Trial, name: str) -> Edge:
-    """Return the edge of a further pull at a joint with the smallest residual."""
+    """Return the edge with the smallest residual for a further pull at a joint."""
     j = trial.names.index(name)
     q, only = trial.motion.q[:, j], trial.only(j)[:, None]
 
@@ -73,6 +78,6 @@ def tried(q: np.ndarray) -> np.ndarray:
 
 
 def pulled(q: np.ndarray, edge: Edge) -> np.ndarray:
-    """Return the columns (N, 2) of a pull at positions (N,)."""
+    """Return the columns (N, 2) of a pull, linear and quadratic, at positions (N,)."""
     x = beyond(q, *edge)
     return edge[1] * np.stack([x, x**2], axis=1)

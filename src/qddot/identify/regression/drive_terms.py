@@ -1,4 +1,5 @@
-"""Parameters of the drives and their columns: the laws of `qddot.model.friction` evaluated at the samples of a log."""
+"""Parameters of the drives and their columns of the regressor: the laws of `qddot.model.friction` evaluated at the samples of a
+log."""
 
 from __future__ import annotations
 
@@ -13,13 +14,20 @@ from qddot.model.field import Arrays
 from qddot.model.friction import LAWS, LOAD, OTHER_WAY, ShaftFriction
 
 POWERS = ("viscous", "viscous_quadratic", "viscous_cubic")
-PULLS = ("pull", "pull_rise")  # torque a radian, and a square radian, beyond the edge
+PULLS = ("pull", "pull_rise")  # torque per radian, and per square radian, beyond the edge
 ARRAYS = Arrays()
 
 
 class Motion(NamedTuple):
-    """Joint positions, rates and accelerations, and the load, which is all that acts on the joints except friction; each (N, nv).
-    `sliding` are the rates for dry friction, if they differ from `qd`: smaller where its step is over between two samples."""
+    """Motion of the joints and load on them at the samples of a log; each (N, nv).
+
+    Attributes:
+        q: positions.
+        qd: rates.
+        qdd: accelerations.
+        load: sum of all that acts on the joints except friction.
+        sliding: rates for dry friction, if they differ from `qd`: they are smaller if its step is over between two samples.
+    """
 
     q: np.ndarray
     qd: np.ndarray
@@ -28,20 +36,20 @@ class Motion(NamedTuple):
     sliding: np.ndarray | None = None
 
     def speed(self, j: int, dry: bool) -> np.ndarray:
-        """The speed of joint j (N,) with which dry or other friction is computed."""
+        """Return the speed of joint j (N,) from which dry or other friction is computed."""
         return (self.sliding if dry and self.sliding is not None else self.qd)[:, j]
 
 
 Column = Callable[[Motion], np.ndarray]
-"""Computes a column (N,) of one joint's rows of the regressor."""
+"""Function that returns a column (N,) of one joint's rows of the regressor."""
 
 
 class Term(NamedTuple):
-    """A parameter of the drives, with its column in the rows of each joint on which it acts, by the joint's index."""
+    """A parameter of the drives, with its column for each joint on which it acts, by the joint's index."""
 
     name: str
     rows: Mapping[int, Column]
-    value: float  # in the robot as described
+    value: float  # its value in the robot as described
 
 
 def drive_columns(asked: Mapping[str, Any], joint: str, j: int, width: float) -> Iterator[tuple[str, Column]]:
@@ -62,29 +70,29 @@ def drive_columns(asked: Mapping[str, Any], joint: str, j: int, width: float) ->
 
 
 def beyond(q: np.ndarray, edge: float, way: float) -> np.ndarray:
-    """How far positions (N,) are beyond an edge, upwards or downwards (`way` 1 or -1); 0 where they are not."""
+    """Return how far positions (N,) are above an edge (`way` 1) or below it (`way` -1); 0 for those that are not."""
     return np.maximum(way * (q - edge), 0.0)
 
 
 def is_smooth(name: str, names: Container[str]) -> bool:
-    """True if the column of this parameter is as smooth as positions and rates: without steps, kinks or harmonics."""
+    """Return True if the column of a parameter is as smooth as positions and rates: without steps, kinks or harmonics."""
     kind = name.rpartition(".")[2]
     return kind in ("armature", "viscous", "viscous_cubic", "offset", "stiffness") and name + OTHER_WAY not in names
 
 
 def is_friction(name: str) -> bool:
-    """True if a parameter of this name is a constant of friction that brakes, which an offset does not."""
+    """Return True if a parameter of this name is a constant of friction that brakes, which an offset is not."""
     kind = name.rpartition(".")[2].removesuffix(OTHER_WAY)
     return kind == LOAD or any(kind == law.name and kind != "offset" for law in LAWS)
 
 
 def is_harmonic(kind: str) -> bool:
-    """True if a drive's constant of this name belongs to a harmonic: `cos7`, `sin7`."""
+    """Return True if a drive's constant of this name belongs to a harmonic: `cos7`, `sin7`."""
     return kind[:3] in ("cos", "sin") and kind[3:].isdigit()
 
 
 def asked_laws(asked: Mapping[str, Any], width: float) -> list[ShaftFriction]:
-    """One friction model for each law that is asked for, with a constant of one."""
+    """Return a friction model for each law that is asked for, with a constant of one."""
     asymmetric, stribeck = asked["asymmetric"], asked["stribeck"]
     both = (1.0, 2.0) if asymmetric else (1.0, 1.0)  # constants that differ get a column for each direction
     wanted: dict[str, Any] = {name: both if name == "viscous" else 1.0 for name in POWERS[: int(asked["viscous"])]}
@@ -97,7 +105,7 @@ def asked_laws(asked: Mapping[str, Any], width: float) -> list[ShaftFriction]:
 
 
 def orders(harmonics: int | Sequence[int]) -> Sequence[int]:
-    """Orders of the harmonics, given as their number or as a list."""
+    """Return the orders of the harmonics, which are given as their number or as a list."""
     found = range(1, harmonics + 1) if isinstance(harmonics, int) else tuple(harmonics)
     if any(k < 1 for k in found) or len(set(found)) < len(found):
         raise InputError(f"harmonics={harmonics!r}: how many, or which of them: 1, 2, ..., each once")
@@ -105,7 +113,7 @@ def orders(harmonics: int | Sequence[int]) -> Sequence[int]:
 
 
 def friction_column(friction: ShaftFriction, constant: str, j: int) -> Column:
-    """The column of one constant of joint j's friction; `friction` has this law only."""
+    """Return the column of one constant of joint j's friction; `friction` has only the law of this constant."""
     law = next((law for law in LAWS if law.name == constant.removesuffix(OTHER_WAY)), None)  # none: friction by the load
     dry = law is None or law.is_dry
     if constant == "stribeck":  # only its step takes the speed for dry friction, its fall takes qd
@@ -116,8 +124,11 @@ def friction_column(friction: ShaftFriction, constant: str, j: int) -> Column:
 
 
 def described(friction: ShaftFriction, constant: str, asymmetric: bool) -> float:
-    """The value of a constant in a described drive. Where one constant is sought for both directions, it is their mean, and half
-    the difference of Coulomb friction is part of the offset. Springs, harmonics and pulls are sought in addition: 0."""
+    """Return the value of a constant in a described drive.
+
+    If one constant is sought for both directions, it is the mean of those of the directions, and half the difference of Coulomb
+    friction is part of the offset. Springs, harmonics and pulls are sought in addition to those described, so their value is 0.
+    """
     if not hasattr(friction, constant.removesuffix(OTHER_WAY)):
         return 0.0
     of = {name: pair(getattr(friction, name)) for name in ("viscous", "coulomb", "stribeck")}
@@ -132,8 +143,10 @@ def described(friction: ShaftFriction, constant: str, asymmetric: bool) -> float
 
 
 def coupling(i: int, j: int, name: str, width: float) -> list[Term]:
-    """The terms of a motor that turns with the sum of two joints: its rotor and friction act in both joints' rows. The part of each
-    that acts on its own joint is contained in the joint's own parameters."""
+    """Return the terms of a motor that turns with the sum of two joints: its rotor and friction act in the rows of both.
+
+    The part of the rotor and of viscous friction by which a joint acts on itself is contained in that joint's own parameters.
+    """
     dry = ShaftFriction(coulomb=(1.0, 1.0), width=width)
     both = lambda x: dry.at(ARRAYS, x.qd[:, i] + x.qd[:, j]).step  # noqa: E731
     return [

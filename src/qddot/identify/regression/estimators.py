@@ -1,4 +1,4 @@
-"""Least squares from triangular factors: weighted by joint, with standard deviations that allow for coloured residuals.
+"""Least squares from triangular factors, weighted by joint, with standard deviations that allow for coloured residuals.
 
     theta = argmin sum_j |tau_j - X_j theta|^2 / sigma_j^2
 
@@ -26,7 +26,7 @@ from qddot.thresholds import CONFIDENCE, WEIGHT_ROUNDS
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """Base parameters and how well they are known.
+    """Estimate of base parameters with its uncertainty.
 
     Attributes:
         base: the base parameters.
@@ -38,8 +38,8 @@ class Estimate:
         unseen: rms torque error of each joint (nv,), N m, in blocks predicted by an estimate made without them.
         blocks: number of blocks.
         samples: number of samples of the joint that rests least.
-        freedom: degrees of freedom of each standard deviation (r,): blocks less one if all tell as much of a parameter.
-        memory: factor by which the sandwich was enlarged, since neighbouring blocks err alike; 1 where they do not.
+        freedom: degrees of freedom of each standard deviation (r,): blocks less one if all blocks show a parameter equally well.
+        memory: factor by which the sandwich was enlarged because the errors of neighbouring blocks are correlated; else 1.
         condition: condition number of the weighted regressor of the data with columns scaled to length 1, in the directions that
             motion can show (others are known by their priors).
         condition_raw: condition number of the weighted regressor in SI units.
@@ -83,7 +83,7 @@ class Estimate:
 
     @cached_property
     def std(self) -> np.ndarray:
-        """Standard deviations (r,) by blocks of time."""
+        """Standard deviations (r,) from blocks of time."""
         return np.sqrt(np.diagonal(self.sandwich))
 
     @cached_property
@@ -93,8 +93,8 @@ class Estimate:
 
     @property
     def reach(self) -> np.ndarray:
-        """Half of each 95 % interval in standard deviations (r,): Student's t, of few degrees of freedom where few blocks say most
-        of a parameter."""
+        """Half of each 95 % interval, in standard deviations (r,): Student's t, which has few degrees of freedom if few blocks
+        determine a parameter."""
         return stats.t.ppf((1 + CONFIDENCE) / 2, np.maximum(self.freedom, 1.0))
 
     @property
@@ -104,7 +104,7 @@ class Estimate:
 
     @property
     def known(self) -> np.ndarray:
-        """True for parameters (r,) whose 95 % interval reaches no further than half the value to each side."""
+        """True for parameters (r,) whose 95 % interval extends by less than half the value to each side."""
         return self.reach * self.std < np.abs(self.theta) / 2
 
     @property
@@ -114,9 +114,9 @@ class Estimate:
 
 
 def least_squares(factors: Factors, method: str = "wls") -> Estimate:
-    """Solve ordinary (`"ols"`) or weighted (`"wls"`, `"irls"`) least squares.
+    """Return the estimate by ordinary (`"ols"`) or weighted (`"wls"`, `"irls"`) least squares.
 
-    The weights make the variance of each joint's residuals 1; they and the estimate are computed by turns.
+    The weights make the variance of each joint's residuals 1; weights and estimate are computed in turn.
 
     Raises:
         InputError: fewer samples than parameters.
@@ -135,7 +135,8 @@ def least_squares(factors: Factors, method: str = "wls") -> Estimate:
 
 
 def weighted(factors: Factors, method: str = "wls") -> tuple[np.ndarray, np.ndarray]:
-    """The estimate alone: parameters (r,) and the noise of each joint's torque (nv,) by which it is weighted."""
+    """Return the parameters (r,) without their uncertainty, and the noise of each joint's torque (nv,) by which they are
+    weighted."""
     base, n = factors.base, len(factors.columns)
     total = factors.merged(range(len(factors.R)))
     count = factors.rows.sum(axis=0)
@@ -156,19 +157,20 @@ def weighted(factors: Factors, method: str = "wls") -> tuple[np.ndarray, np.ndar
 
 
 def solve(base: Base, columns: list[np.ndarray], R: list[np.ndarray], sigma: np.ndarray) -> np.ndarray:
-    """theta (r,) from the factors of all data, the joints weighted by 1 / sigma; the shortest solution (in scaled parameters)."""
+    """Return theta (r,) from the factors of all data, joints weighted by 1 / sigma; the shortest solution (in scaled
+    parameters)."""
     X, y = stacked(base, columns, R, sigma)
     scale = column_lengths(X)
     return np.linalg.lstsq(X / scale, y, rcond=1e-12)[0] / scale
 
 
 def equations(factors: Factors, sigma: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The weighted triangles of a whole log as one system X theta = y, priors included."""
+    """Return X and y of the system X theta = y of a whole log: its weighted triangles, and the priors."""
     return stacked(factors.base, factors.columns, factors.merged(range(len(factors.R))), sigma)
 
 
 def stacked(base: Base, columns: list[np.ndarray], R: list[np.ndarray], sigma: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The weighted triangles as one system X theta = y, priors included."""
+    """Return X and y of the system X theta = y of weighted triangles, and the priors."""
     A, b = base_prior(base)
     X = np.zeros((sum(map(len, R)) + len(A), base.rank))
     y = np.zeros(len(X))
@@ -182,23 +184,23 @@ def stacked(base: Base, columns: list[np.ndarray], R: list[np.ndarray], sigma: n
 
 
 def base_prior(base: Base) -> tuple[np.ndarray, np.ndarray]:
-    """The priors as equations of base parameters: (A (k, r), b (k,)). Every parameter with a prior is independent."""
+    """Return the priors as equations of base parameters: (A (k, r), b (k,)). Every parameter with a prior is independent."""
     A, b = prior_rows(base.parameter_set)
     return A[:, list(base.independent)], b
 
 
 def errors(columns: Sequence[np.ndarray], R: Sequence[np.ndarray], theta: np.ndarray) -> list[np.ndarray]:
-    """Residuals of each joint's triangle, whose sum of squares is that of its samples, in (N m)^2."""
+    """Return the residuals of each joint's triangle, N m, whose sum of squares is that of its samples."""
     return [r[:, -1] - r[:, :-1] @ theta[here] for here, r in zip(columns, R)]
 
 
 def squared_errors(columns: Sequence[np.ndarray], R: Sequence[np.ndarray], theta: np.ndarray) -> np.ndarray:
-    """Sum of squared residuals of each joint (nv,), (N m)^2."""
+    """Return the sum of squared residuals of each joint (nv,), (N m)^2."""
     return np.array([np.sum(e**2) for e in errors(columns, R, theta)])
 
 
 def noise(columns: list[np.ndarray], R: list[np.ndarray], theta: np.ndarray, count: np.ndarray) -> np.ndarray:
-    """Noise of each joint's torque (nv,): rms of its residuals, divided by the degrees of freedom instead of the samples."""
+    """Return the noise of each joint's torque (nv,): rms of its residuals, over the degrees of freedom instead of the samples."""
     left = np.array([np.linalg.norm(e) for e in errors(columns, R, theta)])
     freedom = np.maximum(1.0, count - len(theta) / len(R))
     largest = max(np.linalg.norm(r[:, -1]) for r in R)
@@ -206,7 +208,7 @@ def noise(columns: list[np.ndarray], R: list[np.ndarray], theta: np.ndarray, cou
 
 
 def assessed(factors: Factors, method: str, theta: np.ndarray, sigma: np.ndarray) -> Estimate:
-    """Add to parameters theta (r,) and noise sigma (nv,) the uncertainty, from the blocks."""
+    """Return the estimate with parameters theta (r,) and noise sigma (nv,), and the uncertainty from the blocks."""
     base, columns, count = factors.base, factors.columns, factors.rows.sum(axis=0)
     X, _ = equations(factors, sigma)
     scale = column_lengths(X)
@@ -229,7 +231,7 @@ def assessed(factors: Factors, method: str, theta: np.ndarray, sigma: np.ndarray
     B = len(blocks)
     spread = moved - moved.mean(axis=0) if B > 1 else moved
     alike = memory(spread @ Vt.T * s)
-    prior = inverse @ (X[rows:] / scale).T  # priors are trusted to have the deviation that was given
+    prior = inverse @ (X[rows:] / scale).T  # priors are assumed to have the given deviation
     outer = np.outer(scale, scale)
     return Estimate(
         base=base,
@@ -250,15 +252,15 @@ def assessed(factors: Factors, method: str, theta: np.ndarray, sigma: np.ndarray
 
 
 def conditioned(X: np.ndarray, shown: int) -> tuple[float, np.ndarray]:
-    """Condition number of a regressor with columns scaled to length 1, in the `shown` directions that motion can show, and the
-    weakest of those (r,)."""
+    """Return the condition number of a regressor with columns scaled to length 1, in the `shown` directions that motion can show,
+    and the weakest of those directions (r,)."""
     _, s, Vt = np.linalg.svd(X / column_lengths(X), full_matrices=False)
     last = min(shown, len(s)) - 1
     return float(s[0] / max(s[last], 1e-14 * s[0])), Vt[last]
 
 
 def memory(moved: np.ndarray) -> float:
-    """Factor by which correlation between neighbours raises the variance of a sum over blocks (B, r): Bartlett's sum."""
+    """Return the factor by which correlation of neighbouring blocks (B, r) raises the variance of their sum, by Bartlett's sum."""
     B = len(moved)
     reach = int(np.sqrt(B))
     power = np.sum(moved**2)
@@ -269,8 +271,9 @@ def memory(moved: np.ndarray) -> float:
 
 
 def essential(factors: Factors, estimate: Estimate, *, rise: float = 0.01) -> tuple[str, ...]:
-    """Return the parameters that explain the torques nearly as well as all do: the least certain are dropped, one by one, as long
-    as the weighted residual rises by no more than the fraction `rise` (Gautier's essential parameters).
+    """Return the names of the essential parameters (Gautier), which explain the torques nearly as well as all do.
+
+    The least certain are dropped, one by one, as long as the weighted residual rises by no more than the fraction `rise`.
 
     >>> robot = qddot.load("two_link")
     >>> push = lambda t, q, qd: [3 * np.sin(2 * t), np.sin(3 * t)]

@@ -1,8 +1,8 @@
-"""The parameters to identify, of links and drives, each with its column of the regressor.
+"""Set of the parameters to identify, of links and drives, each with its column of the regressor.
 
     tau = Y(q, qd, qdd) pi,    pi = T theta + pi_0
 
-pi are all parameters, theta the free ones: with no parameter fixed or tied, `T` is the identity.
+Here pi are all parameters and theta the free ones. If no parameter is fixed or tied, `T` is the identity.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ class ParameterSet:
         asked: the arguments of `ParameterSet.of`.
         terms: the parameters of the drives.
         names: names of the free parameters theta (p,).
-        T: (P, p), `pi = T theta + constant`.
-        constant: (P,).
+        T: matrix (P, p) of `pi = T theta + constant`.
+        constant: constant part of pi (P,).
         described: theta of the robot as described (p,).
         priors: free parameter -> (mean, standard deviation).
-        at_rest: joints whose samples at rest count too, see `counting_rests`.
+        at_rest: joints whose samples at rest are used too, see `counting_rests`.
         dropped: parameters that a fit set to 0, see `without`.
-        carried: all parameters (P,) from which the load is computed that friction grows with; None: those of the description.
+        carried: all parameters (P,), from which the load that friction grows with is computed; None: those of the description.
 
     >>> from qddot.identify import ParameterSet
     >>> robot = qddot.load("two_link")
@@ -88,7 +88,7 @@ class ParameterSet:
         harmonics: Mapping[str, int | Sequence[int]] | None = None,
         pulls: Mapping[str, tuple[float, float]] | None = None,
     ) -> ParameterSet:
-        """Make a set of ten parameters a moving link (m, m c, I about the link's frame) and the chosen ones of each drive.
+        """Return a set of ten parameters per moving link (m, m c, I about the link's frame) and the chosen ones of each drive.
 
         Args:
             armature: rotor inertia as felt at the joint, kg m^2.
@@ -96,17 +96,17 @@ class ParameterSet:
                 3. `coulomb` chooses the step s: `"smooth"` or `"sign"`, or None for no Coulomb friction.
             standstill: speed, rad/s or m/s, below which a joint stands still (samples of longer rests are left out), and the
                 smoothing velocity of a smooth step; or joint -> speed (`standstill_speeds` finds them in a log).
-            asymmetric: separate viscous and Coulomb friction for each direction. An offset can be told from them only near rest, if
-                the step is smooth; with `"sign"` there is none.
+            asymmetric: separate viscous and Coulomb friction for each direction. An offset can be distinguished from them only near
+                rest and if the step is smooth; with `"sign"` there is none.
             stribeck: speed at which `stribeck s(qd) / (1 + (qd / speed)^2)` has halved; None for none.
             load: Coulomb friction in proportion to the load, which is all that acts on the joint except friction.
             coupled: pairs of joints whose motors are geared together, as in many wrists: one rotor and one friction for both.
-            spring: a torque in proportion to q, in addition to a spring that the robot has; together with the offset it tells where
-                the spring is relaxed.
+            spring: a torque in proportion to q, in addition to a spring that the robot has; together with the offset it gives the
+                position at which the spring is relaxed.
             harmonics: joint -> number of harmonics of q, or a list of their orders, for a spring or cylinder that balances gravity,
                 or a motor that cogs.
-            pulls: joint -> (edge, way): something that acts on a joint beyond an edge, rad or m, above it where `way` is 1 and
-                below it where it is -1: a hose, a cable that becomes taut, a buffer. Its torque is `way (pull x + pull_rise x^2)`,
+            pulls: joint -> (edge, way): something that acts on a joint beyond an edge, rad or m, above it if `way` is 1 and
+                below it if `way` is -1: a hose, a cable that becomes taut, a buffer. Its torque is `way (pull x + pull_rise x^2)`,
                 x how far the joint is beyond.
 
         Raises:
@@ -154,7 +154,7 @@ class ParameterSet:
     # fewer parameters -----------------------------------------------------------------------------------------------------
 
     def fix(self, values: Mapping[str, float | None]) -> ParameterSet:
-        """Take parameters (or patterns such as `"link7.*"`) as known: name -> value; None: the value of the description.
+        """Return a set in which parameters (or patterns such as `"link7.*"`) are known: name -> value; None: as described.
 
         >>> parameters = qddot.identify.ParameterSet.of(qddot.load("two_link"))
         >>> known = parameters.fix({"body_2.*": None, "joint1.offset": 0.0})  # the last link as described, no offset
@@ -168,11 +168,13 @@ class ParameterSet:
         return self._kept([j for j in range(len(self.names)) if j not in known], self.T, self.constant + self.T @ theta)
 
     def without(self, names: Sequence[str]) -> ParameterSet:
-        """Set to 0 parameters that a fit found to be impossible. Unlike values given to `fix`, these are noted in `dropped`."""
+        """Return a set in which parameters that a fit found to be impossible are 0. Unlike those given to `fix`, `dropped` lists
+        them."""
         return replace(self.fix(dict.fromkeys(names, 0.0)), dropped=(*self.dropped, *names))
 
     def tie(self, ties: Mapping[str, Mapping[str, float]]) -> ParameterSet:
-        """Make parameters proportional to others: `{"link2.mcx": {"link2.m": 0.25}}` means `link2.mcx = 0.25 link2.m`.
+        """Return a set in which parameters are proportional to others: `{"link2.mcx": {"link2.m": 0.25}}` means `link2.mcx = 0.25
+        link2.m`.
 
         >>> parameters = qddot.identify.ParameterSet.of(qddot.load("two_link"))
         >>> "body_2.mcx" in parameters.tie({"body_2.mcx": {"body_2.m": -0.35}}).names  # the middle of its rod is known
@@ -188,7 +190,7 @@ class ParameterSet:
         return self._kept([j for j in range(len(self.names)) if j not in tied], T, self.constant)
 
     def expect(self, priors: Mapping[str, tuple[float | None, float]]) -> ParameterSet:
-        """Give parameters (or patterns) a prior: name -> (mean, standard deviation); a mean of None is that of the description.
+        """Return a set with priors of parameters (or patterns): name -> (mean, standard deviation); a mean of None: as described.
 
         >>> parameters = qddot.identify.ParameterSet.of(qddot.load("two_link"))
         >>> parameters.expect({"body_2.m": (0.7, 0.05)}).priors  # weighed on a kitchen scale
@@ -210,7 +212,7 @@ class ParameterSet:
         return replace(self, priors=found)
 
     def known_centres(self, unknown: Sequence[str] = ("m", *INERTIAL[4:])) -> ParameterSet:
-        """Take each link's centre of mass as described; of its mass and moments about the centre (`Izz_c`), `unknown` are free.
+        """Return a set with each centre of mass as described; of a link's mass and moments about it (`Izz_c`), `unknown` are free.
 
         Textbooks do this for an arm of uniform rods: `ParameterSet.of(robot, ...).known_centres(("m", "Izz"))`.
 
@@ -248,13 +250,17 @@ class ParameterSet:
     # rest -----------------------------------------------------------------------------------------------------------------
 
     def counting_rests(self, joints: Sequence[str]) -> ParameterSet:
-        """Use the torques of these joints at rest too. By default those of joints with Coulomb friction are left out, since it may
-        hold a resting joint with any torque up to its own."""
+        """Return a set for which the torques of these joints at rest are used too.
+
+        By default those of joints with Coulomb friction are left out, since it may hold a resting joint with any torque up to its
+        own.
+        """
         return replace(self, at_rest=tuple(self.robot.joint_names[index(self.robot, joint)] for joint in joints))
 
     @cached_property
     def step_speeds(self) -> np.ndarray:
-        """The standstill speed of each joint with Coulomb friction (nv,), at which that changes its sign; 0 where there is none."""
+        """Standstill speed of each joint with Coulomb friction (nv,), within which that changes its sign; 0 for joints without
+        it."""
         speeds, links = standstill_of(self.robot, self.asked["standstill"]), len(self.T) - len(self.terms)
         asked = np.any(self.T[links:] != 0, axis=1) | (self.constant[links:] != 0)
         coulomb = (t for t, some in zip(self.terms, asked) if some and "coulomb" in t.name.rpartition(".")[2])
@@ -263,18 +269,18 @@ class ParameterSet:
 
     @property
     def widths(self) -> np.ndarray:
-        """The smoothing velocity of each joint's dry friction (nv,); 0 for a step that is a sign."""
+        """Smoothing velocity of each joint's dry friction (nv,); 0 for a step that is a sign."""
         smooth = self.asked["coulomb"] == "smooth"
         return standstill_of(self.robot, self.asked["standstill"]) if smooth else np.zeros(self.robot.nv)
 
     @cached_property
     def rest_speeds(self) -> np.ndarray:
-        """The speed of each joint (nv,) below which friction may hold it, so that longer rests are left out; 0: none is."""
+        """Speed of each joint (nv,) below which friction may hold it, so that longer rests are left out; 0: none are."""
         counts = np.isin(self.robot.joint_names, self.at_rest)
         return np.where(counts, 0.0, self.step_speeds)
 
     def turning(self, qd: np.ndarray) -> np.ndarray:
-        """True for samples (N, nv) at which, or before the next of which, Coulomb friction changes its sign."""
+        """Return True for samples (N, nv) at which, or between which and the next, Coulomb friction changes its sign."""
         found = on_step(qd, self.step_speeds)
         for joints in self.asked["coupled"]:
             both = [index(self.robot, joint) for joint in joints]
@@ -287,22 +293,23 @@ class ParameterSet:
         return bool(self.asked["load"])
 
     def carrying(self, parameters: np.ndarray | None) -> ParameterSet:
-        """Compute the load that friction grows with from these parameters (P,); None: from the description."""
+        """Return a set in which the load that friction grows with is computed from all parameters (P,); None: as described."""
         return replace(self, carried=parameters)
 
     def _kept(self, keep: Sequence[int], T: np.ndarray, constant: np.ndarray) -> ParameterSet:
+        """Return a set with only some of the free parameters; the argument `T` has a column for each of the present ones."""
         names = tuple(self.names[j] for j in keep)
         priors = {n: p for n, p in self.priors.items() if n in names}
         return replace(self, names=names, T=T[:, keep], constant=constant, described=self.described[keep], priors=priors)
 
     def place(self, name: str) -> int:
-        """Index of a free parameter. Raises UnknownNameError: there is none of this name."""
+        """Return the index of a free parameter. Raises UnknownNameError: there is none of this name."""
         if not isinstance(name, str) or name not in self.names:
             raise unknown_name("free parameter", name, self.names)
         return self.names.index(name)
 
     def matching(self, pattern: str) -> list[int]:
-        """Indices of the free parameters that a name or pattern means."""
+        """Return the indices of the free parameters that match a name or pattern."""
         found = [j for j, name in enumerate(self.names) if isinstance(pattern, str) and fnmatchcase(name, pattern)]
         return found or [self.place(pattern)]
 
@@ -315,11 +322,11 @@ class ParameterSet:
         return (*links, *(term.name for term in self.terms))
 
     def full(self, theta: np.ndarray) -> np.ndarray:
-        """All parameters pi (P,) from the free ones."""
+        """Return all parameters pi (P,) from the free ones theta (p,)."""
         return self.T @ theta + self.constant
 
     def evaluator(self) -> Evaluator:
-        """The evaluator of the regressor's columns, made once for all chunks of a log."""
+        """Return the evaluator of the regressor's columns, which is made once for all chunks of a log."""
         return self._evaluator
 
     @cached_property
@@ -327,16 +334,16 @@ class ParameterSet:
         return Evaluator(self)
 
     def matrix(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
-        """The regressor of the free parameters (N, nv, p)."""
+        """Return the regressor of the free parameters (N, nv, p)."""
         moved = self.evaluator().at(*self._motion(q, qd, qdd))
         return np.stack([moved.row(j) @ self.T[used] for j, used in enumerate(moved.evaluator.used)], axis=1)
 
     def known_torque(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
-        """Joint forces of fixed parameters, springs and coupled motors (N, nv)."""
+        """Return the joint forces of fixed parameters, springs and coupled motors (N, nv)."""
         return self.evaluator().at(*self._motion(q, qd, qdd)).known()
 
     def _motion(self, *given: ArrayLike) -> list[np.ndarray]:
-        """q, qd and qdd as arrays (N, nv).
+        """Return q, qd and qdd as arrays (N, nv).
 
         Raises:
             InputError: other shapes, or numbers that are not finite.
@@ -354,11 +361,12 @@ class ParameterSet:
 
 
 def remade(robot: Robot, asked: Mapping[str, Any], given: Mapping[str, Any]) -> ParameterSet:
+    """Return a pickled parameter set, from the arguments of `of` and its other attributes."""
     return replace(ParameterSet.of(robot, **asked), **given)
 
 
 def standstill_of(robot: Robot, standstill: float | Mapping[str, float]) -> np.ndarray:
-    """The standstill speed of each joint (nv,), from one for all or joint -> speed; the default where none is given."""
+    """Return the standstill speed of each joint (nv,), from one for all or joint -> speed; the default for joints without one."""
     given = standstill if isinstance(standstill, Mapping) else dict.fromkeys(robot.joint_names, standstill)
     for joint, speed in given.items():
         index(robot, joint)
@@ -368,14 +376,17 @@ def standstill_of(robot: Robot, standstill: float | Mapping[str, float]) -> np.n
 
 
 def on_step(qd: np.ndarray, speed: np.ndarray | float) -> np.ndarray:
-    """True where speeds (N, k) are within the step of dry friction, or change their sign before the next sample; never if the
-    step's own speed is 0."""
+    """Return True for speeds (N, k) within the step of dry friction, or that change their sign before the next sample.
+
+    False for joints whose step has a speed of 0.
+    """
     found = np.abs(qd) < SETTLED * speed
     found[:-1] |= (qd[:-1] * qd[1:] < 0) & (np.asarray(speed) > 0)
     return found
 
 
 def index(robot: Robot, joint: str) -> int:
+    """Return the index of a joint. Raises UnknownNameError: there is none of this name."""
     if not isinstance(joint, str) or joint not in robot.joint_names:
         raise unknown_name("joint", joint, robot.joint_names)
     return robot.joint_names.index(joint)
