@@ -1,6 +1,7 @@
 """The laws of friction: what a robot takes, against the formulas written out here; on paper, in C, and at other shafts."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,8 +9,10 @@ import sympy
 from numpy.testing import assert_allclose
 
 import qddot
+import qddot.formats.text
 from qddot import Drive, ModelValueError
-from qddot.model.friction import LAWS, NAMES, SETTLED, ShaftFriction, smooth_step
+from qddot.model.details import WORDS
+from qddot.model.friction import FRICTION, LAWS, NAMES, SETTLED, ShaftFriction, smooth_step
 from tests.fields import FiftyDigits
 
 V = np.concatenate([np.geomspace(1e-6, 30, 40), -np.geomspace(1e-6, 30, 40), [0.0]])
@@ -222,3 +225,18 @@ def test_a_robot_that_no_numbers_make_is_refused_in_words():
 def test_what_is_no_friction(given, message):
     with pytest.raises(ModelValueError, match=message.replace("(", r"\(").replace(")", r"\)")):
         Drive(**given)
+
+
+def test_every_law_has_a_letter_of_its_own():
+    """Two laws with one letter would become one in closed forms."""
+    letters = [law.symbol for law in LAWS if law.symbol]
+    assert len(set(letters)) == len(letters)
+
+
+def test_every_key_is_shown_and_described():
+    page = (Path(__file__).parents[1] / "docs" / "describe.md").read_text(encoding="utf-8")
+    for key in FRICTION:
+        assert key in WORDS
+        assert f"`{key}`" in page
+        assert key in str(qddot.formats.text.__doc__)
+        assert key in str(Drive.__doc__)

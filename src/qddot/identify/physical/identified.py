@@ -14,7 +14,7 @@ from qddot.identify.regression.drive_terms import PULLS, is_harmonic
 from qddot.identify.regression.parameter_set import ParameterSet
 from qddot.model.directed import pair
 from qddot.model.drive import Drive, Harmonic, JointSide
-from qddot.model.friction import LOAD, OTHER_WAY
+from qddot.model.friction import FRICTION, LOAD, OTHER_WAY
 from qddot.model.transmission import Transmission
 from qddot.robot import Robot
 from qddot.thresholds import SMALLEST_MOMENT
@@ -135,7 +135,7 @@ def friction_keys(found: Mapping[str, float], width: float, stribeck_velocity: f
     coulomb, rise = either_way("coulomb"), either_way("stribeck")
     static = tuple(a + b for a, b in zip(pair(coulomb), pair(rise))) if rise else 0.0
     dry = any(map(any, (pair(coulomb), pair(rise)))) or found.get(LOAD, 0.0) > 0
-    return {
+    return dict.fromkeys(FRICTION, 0.0) | {  # a law that the fit does not have is 0: other columns explain its torque
         "viscous": either_way("viscous"),
         "viscous_quadratic": either_way("viscous_quadratic"),
         "viscous_cubic": either_way("viscous_cubic"),
