@@ -33,8 +33,7 @@ from qddot.compile.threads import is_one_by_default
 
 OUT = sys.intern("out")
 WORTH_RELEASE = 200_000
-"""Number of operations in a batch, about 10 us, from which on Python's lock is released, so that other threads of Python can
-run."""
+"""Number of operations in a batch, about 10 us, from which on Python's lock is released for other threads."""
 
 HUGE = 100_000
 """Largest number of states in a batch that one thread computes directly. Larger ones go to the ordinary method, which raises the

@@ -157,10 +157,10 @@ def given_outputs() -> Iterator[str]:
 
 
 def new_outputs() -> Iterator[str]:
-    """Define `new_outputs(table, outs, arrays, batch, count)`, which makes the result arrays and stores the addresses of their
-    numbers.
+    """Define `new_outputs(table, outs, arrays, batch, count)`, which makes the result arrays.
 
-    The arrays have `batch` (0 or 1) leading dimensions of length `count`. It returns true if there is not enough memory.
+    It also stores the addresses of their numbers in `arrays`. The result arrays have `batch` (0 or 1) leading dimensions of length
+    `count`. It returns true if there is not enough memory.
     """
     yield "define internal i1 @new_outputs(ptr %table, ptr %outs, ptr %arrays, i64 %batch, i64 %count) nounwind {"
     yield counter("o") + "\n%shape = alloca i64, i64 4\nstore i64 %count, ptr %shape\n" + word("%inputs", "inputs")

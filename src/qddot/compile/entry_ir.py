@@ -1,5 +1,4 @@
-"""LLVM IR of the fastest direct entry from Python to a kernel: one state, whose inputs are vectors, and one new array as the
-result.
+"""LLVM IR of the fastest direct entry from Python to a kernel: one state, with vectors as inputs and one new array as result.
 
 There is one entry for each number of inputs. It reads the sizes of the arrays from the table of the method (`direct_table`), so no
 entry has to be compiled for a robot. Calls that are not of this kind are passed on to the general direct entry (`direct_ir`).

@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from qddot.compile.direct import Direct
 
 VECTORCALL, INCREF, DECREF, ARRAY_TYPE, ARRAY_NEW, FLOAT64, KERNEL, GUEST, GUEST_FUNCTION = range(9)
-"""Indices of the first words of the table (see `direct_table`). In the table of a bound quantity its result and arrays follow
-`KERNEL`."""
+"""Indices of the first words of the table (see `direct_table`); for a bound quantity its result and arrays follow `KERNEL`."""
 
 
 def fast_entry(name: str, table: Direct, fallback: Callable, doc: str) -> Callable:
@@ -83,8 +82,7 @@ def functions_and_types() -> list[int]:
 
 
 def helpers(sizes: Sequence[int], margins: Sequence[int]) -> Iterable[str]:
-    """Define tests of vectors: `beyond<n>` (a magnitude is too large) for each size, `not_positive<n>` for each number of
-    margins."""
+    """Define tests of vectors: `beyond<n>` (a magnitude is too large) for the sizes, `not_positive<n>` for the margins."""
     for n in sorted({*sizes, *margins} - {0}):
         yield f"declare i1 @llvm.vector.reduce.or.v{n}i1(<{n} x i1>)"
     for n in sorted(set(sizes)):

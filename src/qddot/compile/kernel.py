@@ -72,8 +72,7 @@ class Kernel:
 
     @cached_property
     def watched(self) -> np.ufunc:
-        """The gufunc whose outputs are `shown`: a margin is not an output, but raises NumPy's flag for invalid values if it is not
-        positive."""
+        """The gufunc without margins as outputs: one that is not positive raises NumPy's flag for invalid values instead."""
         if not self.has_margins:
             return self.ufunc
         with self._lock:
@@ -106,15 +105,14 @@ class Kernel:
 
     @property
     def watched_loop(self) -> tuple[int, int]:
-        """Addresses of the loop that checks margins instead of writing them, 0 if it is not compiled yet, and of its task (see
+        """Addresses of the loop that checks margins instead of writing them, 0 if not yet compiled, and of its task (see
         `loop`)."""
         code: Code | None = self.__dict__.get("_watched" if self.has_margins else "_wide")
         task = self._watching if self.has_margins and code else self._task
         return code.loop if code else 0, ctypes.addressof(task)
 
     def bound(self, fallback: Callable, arrays: Sequence[np.ndarray], result: object) -> Callable | None:
-        """Return a function that runs the kernel on fixed arrays and returns `result` (see `bound_entry`); None if there can be
-        none."""
+        """Return a function that runs the kernel on fixed arrays and returns `result`, or None (see `bound_entry`)."""
         return None if self.is_empty else bound_entry(self.program, self._single, self._computer, fallback, arrays, result)
 
     def __call__(self, *arrays: np.ndarray, out=None, threads: int | None = 1):
@@ -147,14 +145,12 @@ class Kernel:
         return math.prod(self.batch_shape(arrays))
 
     def batch_shape(self, arrays: Sequence[np.ndarray]) -> tuple[int, ...]:
-        """Return the leading dimensions of the results. Raises ValueError: the leading dimensions of the arrays do not fit each
-        other."""
+        """Return the leading dimensions of the results. Raises ValueError: those of the arrays are not compatible."""
         shapes = {a.shape[: a.ndim - len(x.shape)] for a, x in zip(arrays, self.program.inputs)}
         return shapes.pop() if len(shapes) == 1 else np.broadcast_shapes(*shapes)
 
     def _threaded(self, ufunc: np.ufunc, outputs: Sequence[Output], arrays: Sequence[np.ndarray], out, threads: int):
-        """Compute a batch in threads, each of which fills a part of the outputs; overlapping or unusual arrays are left to
-        NumPy."""
+        """Compute a batch in threads, each of which fills a part of the outputs; NumPy handles overlapping or unusual arrays."""
         batch = self.batch_shape(arrays)
         given = [None] * len(outputs) if out is None else list(out) if isinstance(out, tuple) else [out]
         if len(given) != len(outputs) or any(not isinstance(a, np.ndarray | None) for a in given):

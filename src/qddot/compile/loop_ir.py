@@ -209,8 +209,10 @@ def addresses(i: int, block: Block, lanes: Lanes) -> Iterable[str]:
 
 
 def in_registers(program: Program, emit: Emitter, watched: bool) -> Iterable[str]:
-    """Yield IR of the kernel with its transpositions; a block of outputs is written, and a margin checked, as soon as it is
-    computed."""
+    """Yield IR of the kernel with its transpositions.
+
+    Each block of outputs is written, and each margin checked, as soon as it is computed.
+    """
     lanes, n_in = emit.lanes, len(program.inputs)
     yield from with_angles(program, emit, take)
     margins = program.outputs[-1].values if watched else ()
@@ -252,8 +254,7 @@ class Block(NamedTuple):
 
 
 def blocks(i: int, size: int, H: int) -> Iterable[Block]:
-    """Yield the columns of argument i in blocks of H: each block if there are few, else one block in a loop. The last one may
-    overlap."""
+    """Yield the columns of argument i in blocks of H: every block if they are few, else one in a loop; the last may overlap."""
     whole = size - size % H
     if whole > UNROLLED * H:
         label, index = f"blocks{i}", f"%b{i}"

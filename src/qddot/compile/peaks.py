@@ -44,8 +44,7 @@ def invalid(lanes: Lanes) -> str:
 
 
 def define(lanes: Lanes) -> Iterable[str]:
-    """Define `peak(x, n, place)`, which updates the largest magnitude with those of one state, and `invalid()`, which raises the
-    flag."""
+    """Define `peak(x, n, place)`, which updates the largest magnitude by one state, and `invalid()`, which raises the flag."""
     I, real = f"i{lanes.bits}", lanes.real
     yield "@zero = internal global double 0.0\n@sink = internal global double 0.0"
     yield f"define void {invalid(lanes)}() noinline nounwind {{"

@@ -12,8 +12,7 @@ from qddot.compile.lanes import Lanes, library
 
 
 def lanes_of(lanes: Lanes) -> Lanes:
-    """Return the lanes of the shared functions that a kernel over these lanes calls: for a kernel of single states, whole
-    vectors."""
+    """Return the lanes of the shared functions that a kernel over these lanes calls: whole vectors for single states."""
     return sincos.Rooms(1, lanes).loop_lanes
 
 

@@ -132,8 +132,7 @@ def row(tag: str, index: str) -> Iterable[str]:
 
 
 def strided(tag: str, index: str, there: str, copy: str, gather: str) -> Iterable[str]:
-    """Yield IR that copies a state of array number `index` from `there` to `copy` if `gather` is true, else from `copy` to
-    `there`."""
+    """Yield IR that copies a state of array `index` from `there` to `copy` if `gather` is true, else from `copy` to `there`."""
     yield from row(f"_{tag}", index)
     yield at(f"%ext_{tag}", "%extents", index, "ptr") + "\n" + at(f"%str_{tag}", "%strides", index, "ptr")
     yield f"%end_{tag} = call ptr @strided(ptr {there}, ptr {copy}, i64 %rank_{tag}, ptr %ext_{tag}, ptr %str_{tag}, i1 {gather})"

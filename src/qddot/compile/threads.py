@@ -35,8 +35,7 @@ WORDS = ("loop", "task", "clear_flags", "get_flags", "arrays", "count", "tile", 
 """Words of a job, which its arrays and steps follow."""
 
 PATIENCE = 1 << 17
-"""Number of times, about 50 us, that a thread checks if the others are done before it sleeps until they are: waking it takes as
-long."""
+"""Number of times, about 50 us, that a thread checks if the others are done before it sleeps. Waking it takes as long."""
 
 ARRAYS, STEPS = len(WORDS), len(WORDS) + 32
 """Indices in a job of its first array and of its first step."""

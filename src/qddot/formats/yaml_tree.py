@@ -84,8 +84,7 @@ class _Yaml:
         return self.anchored(start.anchor, node)
 
     def mapping(self, items: list[Node]) -> dict[str, Node]:
-        """Return a mapping from its keys and values, which alternate. Raises ModelSyntaxError: a key is a collection or not
-        unique."""
+        """Return a mapping from its keys and values, which alternate. Raises ModelSyntaxError: a bad or second key."""
         found: dict[str, Node] = {}
         for key, value in zip(items[::2], items[1::2], strict=True):
             if isinstance(key.value, (dict, list)):

@@ -247,8 +247,10 @@ def judged(missed: float, predicted: bool, reason: tuple[str, str, np.ndarray] |
 
 
 def beyond(A: np.ndarray, X: np.ndarray) -> np.ndarray:
-    """Return X without its components along the columns of A. If these are of the arm's own parameters, the load's estimate is the
-    same."""
+    """Return X without its components along the columns of A.
+
+    With the columns of the arm's own parameters, this does not change the estimate of the load.
+    """
     if not A.shape[1]:
         return X
     A = A / column_lengths(A)
@@ -317,8 +319,7 @@ def ball(ten: np.ndarray, deviations: np.ndarray, unseen: np.ndarray, frame: str
 
 
 def sizes(ten: np.ndarray) -> np.ndarray:
-    """Return the largest values of a body's ten parameters (10,): m, m l, m l^2, with l its rms distance from the frame's
-    origin."""
+    """Return the largest values of a body's ten parameters (10,): m, m l, m l^2; l is its rms distance from the origin."""
     J = pseudo_inertia(ten)
     return J[3, 3] * np.sqrt(np.trace(J[:3, :3]) / J[3, 3]) ** LENGTHS
 

@@ -190,10 +190,10 @@ def bursts(step: np.ndarray, v: np.ndarray, deviation: np.ndarray, gap: np.ndarr
 
 
 def without_a_break(t: np.ndarray, q: np.ndarray) -> np.ndarray | None:
-    """Return a mask (N - 1,) of the steps at which lost samples would show, if no step of q differs much from its neighbours; else
-    None.
+    """Return a mask (N - 1,) of the steps at which lost samples would show, or None if a step of q may be a break.
 
-    Joints are processed one by one, so that the data of each stay in the cache.
+    It may be one if it differs much from its neighbours. Joints are processed one by one, so that the data of each stay in the
+    cache.
     """
     times = np.diff(t)
     off, told = np.zeros(len(times)), np.zeros(len(times))

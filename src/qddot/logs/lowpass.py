@@ -118,8 +118,7 @@ class LowPass:
 
 
 def by_blocks(x: np.ndarray, taps: np.ndarray, factor: int, out: np.ndarray) -> None:
-    """Convolve a signal (N, k) with a kernel at every `factor`-th sample and write the result to `out` (M, k), channel by
-    channel."""
+    """Write a signal (N, k), convolved with a kernel, at every `factor`-th sample to `out` (M, k), channel by channel."""
     blocks = -(-len(taps) // factor)
     kernel = np.pad(taps, (0, blocks * factor - len(taps))).reshape(blocks, factor).T
     whole = min(len(out) + blocks - 1, len(x) // factor)
@@ -136,8 +135,7 @@ def by_blocks(x: np.ndarray, taps: np.ndarray, factor: int, out: np.ndarray) -> 
 
 
 def by_rows(x: np.ndarray, taps: np.ndarray, factor: int, out: np.ndarray) -> None:
-    """Convolve a signal (N, k) with a kernel at every `factor`-th sample and write the result to `out` (M, k), all channels at
-    once."""
+    """Write a signal (N, k), convolved with a kernel, at every `factor`-th sample to `out` (M, k), all channels at once."""
     at_once = min(len(out), KERNELS_AT_ONCE)
     kernels = np.zeros((at_once, len(taps) + (at_once - 1) * factor))
     for k, kernel in enumerate(kernels):

@@ -35,8 +35,7 @@ if TYPE_CHECKING:
 
 
 class Despiked(NamedTuple):
-    """Torques (N, n) without spikes, and the numbers of spikes of each joint (n,) that were replaced, or left because they were too
-    many."""
+    """Torques (N, n) without spikes, and the numbers of spikes of each joint (n,): replaced, and left since they were too many."""
 
     tau: np.ndarray
     count: np.ndarray
@@ -89,11 +88,11 @@ def spikes(x: np.ndarray) -> np.ndarray:
 
 
 def curves(x: np.ndarray, far: np.ndarray, at: np.ndarray, reach: int = 2 * SPIKE_REACH, degree: int = 5) -> np.ndarray:
-    """Return the values of smooth curves at samples `at`, each a polynomial through its neighbours without those that are `far`
-    off.
+    """Return the values of smooth curves at samples `at`.
 
-    By default it has twice as many neighbours to each side (`reach`) as a median, and fifth degree, since a torque that is fast for
-    its rate turns within a few samples and is not a spike.
+    Each curve is a polynomial through the neighbours of the sample without those that are `far` off. By default it has twice as
+    many neighbours to each side (`reach`) as a median, and fifth degree, since a torque that is fast for its rate turns within a
+    few samples and is not a spike.
     """
     centre = np.clip(at, reach, len(x) - 1 - reach)
     place = np.arange(-reach, reach + 1)
@@ -106,8 +105,7 @@ def curves(x: np.ndarray, far: np.ndarray, at: np.ndarray, reach: int = 2 * SPIK
 
 
 def stand_ins(x: np.ndarray, off: np.ndarray) -> np.ndarray:
-    """Return a mask (N,) of the isolated samples with the exact value that most spikes have; none if spikes have different
-    values."""
+    """Return a mask (N,) of the isolated samples with the exact value that most spikes have; none if spikes differ."""
     values, times = np.unique(x[off], return_counts=True)
     if not len(values) or times.max() < max(STAND_INS, MOST_OF_IT * off.sum()):
         return np.zeros(len(x), bool)
@@ -136,8 +134,7 @@ def mended(x: np.ndarray, off: np.ndarray) -> np.ndarray:
 
 
 def usual_step(sudden: np.ndarray) -> float:
-    """Return the standard deviation of a channel from the median of its steps (N,), without steps of zero as a rounded signal
-    has."""
+    """Return the standard deviation of a channel from the median of its steps (N,), except the zeros of a rounded signal."""
     some = sudden[:: max(1, len(sudden) // MEDIAN_SAMPLES)]
     some = some[some > 0]
     return BY_MEDIAN / np.sqrt(2) * float(np.median(some)) if len(some) else 0.0

@@ -1,5 +1,4 @@
-"""Parameters of the drives and their columns of the regressor: the laws of `qddot.model.friction` evaluated at the samples of a
-log."""
+"""Parameters of the drives and their columns of the regressor: the laws of `qddot.model.friction` at the samples of a log."""
 
 from __future__ import annotations
 

@@ -135,8 +135,7 @@ def least_squares(factors: Factors, method: str = "wls") -> Estimate:
 
 
 def weighted(factors: Factors, method: str = "wls") -> tuple[np.ndarray, np.ndarray]:
-    """Return the parameters (r,) without their uncertainty, and the noise of each joint's torque (nv,) by which they are
-    weighted."""
+    """Return the parameters (r,) without their uncertainty, and the noise of each joint's torque (nv,) used as weight."""
     base, n = factors.base, len(factors.columns)
     total = factors.merged(range(len(factors.R)))
     count = factors.rows.sum(axis=0)
@@ -157,8 +156,7 @@ def weighted(factors: Factors, method: str = "wls") -> tuple[np.ndarray, np.ndar
 
 
 def solve(base: Base, columns: list[np.ndarray], R: list[np.ndarray], sigma: np.ndarray) -> np.ndarray:
-    """Return theta (r,) from the factors of all data, joints weighted by 1 / sigma; the shortest solution (in scaled
-    parameters)."""
+    """Return theta (r,) from the factors of all data: the shortest solution in scaled parameters, joints weighted by 1 / sigma."""
     X, y = stacked(base, columns, R, sigma)
     scale = column_lengths(X)
     return np.linalg.lstsq(X / scale, y, rcond=1e-12)[0] / scale

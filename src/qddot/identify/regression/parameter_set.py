@@ -168,13 +168,13 @@ class ParameterSet:
         return self._kept([j for j in range(len(self.names)) if j not in known], self.T, self.constant + self.T @ theta)
 
     def without(self, names: Sequence[str]) -> ParameterSet:
-        """Return a set in which parameters that a fit found to be impossible are 0. Unlike those given to `fix`, `dropped` lists
-        them."""
+        """Return a set in which parameters that a fit found to be impossible are 0. `dropped` lists them."""
         return replace(self.fix(dict.fromkeys(names, 0.0)), dropped=(*self.dropped, *names))
 
     def tie(self, ties: Mapping[str, Mapping[str, float]]) -> ParameterSet:
-        """Return a set in which parameters are proportional to others: `{"link2.mcx": {"link2.m": 0.25}}` means `link2.mcx = 0.25
-        link2.m`.
+        """Return a set in which parameters are proportional to others.
+
+        For example, `{"link2.mcx": {"link2.m": 0.25}}` means `link2.mcx = 0.25 link2.m`.
 
         >>> parameters = qddot.identify.ParameterSet.of(qddot.load("two_link"))
         >>> "body_2.mcx" in parameters.tie({"body_2.mcx": {"body_2.m": -0.35}}).names  # the middle of its rod is known
@@ -259,8 +259,7 @@ class ParameterSet:
 
     @cached_property
     def step_speeds(self) -> np.ndarray:
-        """Standstill speed of each joint with Coulomb friction (nv,), within which that changes its sign; 0 for joints without
-        it."""
+        """Standstill speed of each joint (nv,), below which Coulomb friction changes its sign; 0 for joints without it."""
         speeds, links = standstill_of(self.robot, self.asked["standstill"]), len(self.T) - len(self.terms)
         asked = np.any(self.T[links:] != 0, axis=1) | (self.constant[links:] != 0)
         coulomb = (t for t, some in zip(self.terms, asked) if some and "coulomb" in t.name.rpartition(".")[2])
