@@ -17,7 +17,7 @@ from qddot.identify.checks.verdict import Concern, Verdict
 from qddot.identify.report.document import Document, Items, Section, html
 from qddot.identify.report.pdf import BROWSERS
 from qddot.identify.report.shortcomings import shortcomings
-from qddot.identify.report.tables import state
+from qddot.identify.report.tables import state, unit
 from tests.identify.arms import random_arm
 from tests.identify.simulated import simulated, truth
 
@@ -52,7 +52,7 @@ def test_a_page_has_all_that_a_team_signs(fit: Fit, tmp_path: Path) -> None:
     fit.report(tmp_path / "arm.html")
     text = (tmp_path / "arm.html").read_text()
     titles = ("Verdict", "Torques", "What was done to the data", "Each joint", "Parameters", "As described and as identified")
-    for title in (*titles, "Where the model fails", "What motion would say more", "Again"):
+    for title in (*titles, "Where the model fails", "What to record next", "How to repeat this fit"):
         assert f"<h2>{title}</h2>" in text
     assert text.count("data:image/svg+xml") == 3
     assert "robot.identify(log, parameter_set=parameter_set)" in text
@@ -123,3 +123,27 @@ def test_a_refused_fit_becomes_no_urdf_unnoticed(fit: Fit, tmp_path: Path) -> No
 def test_short_names_of_long_things(fit: Fit) -> None:
     for thing in (fit, fit.base, fit.estimate, fit.factors, fit.training):
         assert len(repr(thing)) < 200
+
+
+def test_values_have_units() -> None:
+    hinge, slider = qddot.load("rp_arm").joint_names
+    every = {"viscous": 3, "asymmetric": True, "stribeck": 0.1, "load": True, "spring": True}
+    found = ParameterSet.of(
+        qddot.load("rp_arm"), **every, harmonics={hinge: 1}, pulls={slider: (0.1, 1)}, coupled=[(hinge, slider)]
+    )
+    units = {name: unit(found, name) for name in found.names}
+    link = next(iter(units)).partition(".")[0]
+    assert [units[f"{link}.{kind}"] for kind in ("m", "mcx", "Ixx")] == ["kg", "kg m", "kg m^2"]
+    assert [units[f"{hinge}.{kind}"] for kind in ("armature", "viscous", "viscous_negative", "cos1")] == [
+        "kg m^2",
+        "N m s/rad",
+        "N m s/rad",
+        "N m",
+    ]
+    assert [units[f"{slider}.{kind}"] for kind in ("armature", "viscous_cubic", "stribeck", "pull_rise")] == [
+        "kg",
+        "N s^3/m^3",
+        "N",
+        "N/m^2",
+    ]
+    assert not units[f"{slider}.load"]

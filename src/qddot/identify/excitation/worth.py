@@ -76,8 +76,7 @@ class Worth:
     Attributes:
         stretches: blocks of time, each with its share of the information.
         unknown: base parameters whose 95 % interval reaches further than half their value, and which matter: the interval makes
-        more
-            than a hundredth of a joint's torque in motions like the log's, anywhere in the workspace.
+            more than a hundredth of a joint's torque in motions like the log's, anywhere in the workspace.
         proposals: motions that would determine them, the best first.
         beyond: unknown parameters that none of these motions determines, since they are too small beside the noise.
     """
@@ -94,13 +93,13 @@ class Worth:
 
     def __str__(self) -> str:
         best = max(self.stretches, key=lambda s: s.share)
-        lines = [f"most is said from {best.start:.3g} to {best.stop:.3g} s ({best.share:.0%} of all)"]
+        lines = [f"the most informative part is from {best.start:.3g} to {best.stop:.3g} s ({best.share:.0%} of all information)"]
         if self.idle:
-            lines.append("next to nothing is said " + ", ".join(f"from {s.start:.3g} to {s.stop:.3g} s" for s in self.idle))
+            lines.append("almost uninformative: " + ", ".join(f"from {s.start:.3g} to {s.stop:.3g} s" for s in self.idle))
         lines.append(f"poorly known: {', '.join(self.unknown)}" if self.unknown else "every parameter that matters is known")
         lines += [str(proposal) for proposal in self.proposals]
         if self.beyond:
-            lines.append(f"no such motion shows {', '.join(self.beyond)}: too small beside the noise of the torques")
+            lines.append(f"too small beside the noise of the torques to be found by any such motion: {', '.join(self.beyond)}")
         return "\n".join(lines)
 
 

@@ -64,8 +64,8 @@ def document(fit: Fit) -> Document:
         Section("Parameters", list(parameters(fit))),
         Section("As described and as identified", list(described(fit))),
         Section("Where the model fails", [Items(failures) if failures else NO_FAILURES]),
-        Section("What motion would say more", [Items(str(fit.worth).splitlines())]),
-        Section("Again", [f"qddot {version('qddot')}, the same data and", Code(fit.command)]),
+        Section("What to record next", [Items(str(fit.worth).splitlines())]),
+        Section("How to repeat this fit", [f"qddot {version('qddot')}, the same data, and", Code(fit.command)]),
     ]
     return Document(f"Identification of {robot.name}", bool(fit.verdict), sections, robot.tree().svg())
 
@@ -99,21 +99,21 @@ def parameters(fit: Fit) -> Iterator[Block]:
     if not fit.verdict.identified:
         yield "**These numbers are not identified parameters: see the verdict.**"
     yield (
-        "A base parameter is a sum of parameters that no motion tells apart; it has the name of the one that is in no other sum, "
-        "and may be negative where that one cannot."
+        "A base parameter is a sum of parameters that no motion tells apart. It has the name of the one that is in no other sum, "
+        "and may be negative even if that parameter cannot be."
     )
     yield parameter_table(fit)
     yield f"Essential ({len(fit.essential)} of {fit.base.rank}): {', '.join(fit.essential)}"
     yield Figure("Base parameters with their 95 % intervals", drawn(lambda: parameter_plot(fit, None).figure))
     reasons = list(dict.fromkeys(explanations(fit.base).values()))
     if reasons:
-        yield "Why some parameters show only together:"
+        yield "Why some parameters cannot be told apart:"
         yield Items(reasons)
 
 
 def described(fit: Fit) -> Iterator[Block]:
     """Compare the description with the identified base parameters, and with `fit.robot`."""
-    yield "Marked are base parameters whose interval leaves the description out."
+    yield "Rows are marked if the described value is outside the identified interval."
     yield described_table(fit)
     if not fit.verdict.identified:
         return
@@ -137,7 +137,7 @@ def described(fit: Fit) -> Iterator[Block]:
     points.append(f"{text}{worse}")
     if fit.left_out:
         points.append(f"a robot and a URDF cannot hold {', '.join(fit.left_out)}: `fit.robot` lacks them, `fit.predict` has them")
-    yield "Base parameters leave open how mass is shared among links; these links are the ones nearest to the description:"
+    yield "Base parameters do not determine how mass is shared among the links. These links are nearest to the description:"
     yield link_table(fit)
     yield Items(points)
 

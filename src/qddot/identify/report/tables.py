@@ -7,12 +7,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from qddot.algorithms.regressor import INERTIAL
 from qddot.card import Card, Table
 from qddot.identify.checks.positive import never_negative
 from qddot.identify.regression.bodies import body_inertias
+from qddot.identify.regression.drive_terms import PULLS, is_harmonic
+from qddot.model.details import WORDS, units
+from qddot.model.friction import OTHER_WAY
 
 if TYPE_CHECKING:
     from qddot.identify.fit import Fit
+    from qddot.identify.regression.parameter_set import ParameterSet
 
 
 def states(fit: Fit) -> list[str]:
@@ -35,11 +40,29 @@ def state(value: float, interval: np.ndarray, positive: bool) -> str:
 
 
 def rows(fit: Fit) -> Iterator[tuple[str, ...]]:
-    """Yield name, value, standard deviations (by blocks, classical), interval and state of each parameter."""
+    """Yield name, value with unit, standard deviations (by blocks, classical), interval and state of each parameter."""
     classical = dict(zip(fit.base.names, fit.estimate.std_classical))
     for (name, value), said in zip(fit.parameters.items(), states(fit)):
         low, high = fit.intervals[name]
-        yield name, f"{value:.5g}", f"{fit.std[name]:.2g}", f"{classical[name]:.2g}", f"{low:.4g} to {high:.4g}", said
+        value = f"{value:.5g} {unit(fit.parameter_set, name)}".strip()
+        yield name, value, f"{fit.std[name]:.2g}", f"{classical[name]:.2g}", f"{low:.4g} to {high:.4g}", said
+
+
+def unit(parameter_set: ParameterSet, name: str) -> str:
+    """Return the unit of a parameter of this name; none for a ratio, such as friction by the load."""
+    owner, _, kind = name.rpartition(".")
+    kinds = {joint.name: joint.kind for joint in parameter_set.robot.model.joints}
+    if kind in INERTIAL:
+        return "kg" if kind == "m" else "kg m" if kind.startswith("mc") else "kg m^2"
+    x, f = units(kinds.get(owner, "revolute"))  # no joint's name: coupled motors, of hinges
+    if kind == "armature":
+        return "kg" if x == "m" else "kg m^2"
+    if kind in PULLS:
+        return f"{f}/{x}" if kind == PULLS[0] else f"{f}/{x}^2"
+    if is_harmonic(kind):
+        return f
+    constant = {"stribeck": "coulomb", "load": "load_friction"}.get(kind, kind).removesuffix(OTHER_WAY)
+    return WORDS[constant][1].format(x=x, f=f)
 
 
 HEAD = ("base parameter", "value", "std (blocks)", "std (classical)", "95 % interval", "")
@@ -69,7 +92,8 @@ def described_table(fit: Fit) -> Table:
         low, high = fit.intervals[name]
         off = (described - value) / max(std, 1e-300)
         said = "agrees" if low <= described <= high else f"{off:+.1f} std" if abs(off) < 1000 else "far off"
-        found.append([name, f"{described:.5g}", f"{value:.5g}", f"{low:.4g} to {high:.4g}", said])
+        value = f"{value:.5g} {unit(fit.parameter_set, name)}".strip()
+        found.append([name, f"{described:.5g}", value, f"{low:.4g} to {high:.4g}", said])
     doubtful = frozenset(k for k, row in enumerate(found) if row[-1] != "agrees")
     return Table(["base parameter", "as described", "identified", "95 % interval", ""], found, doubtful=doubtful)
 
@@ -103,4 +127,5 @@ def joint_table(fit: Fit) -> Table:
         values = [fit.estimate.sigma[j], fit.estimate.unseen[j], fit.training.rms[j]]
         values += [unseen.rms[j], unseen.rms_raw[j]] if unseen is not None else [np.nan, np.nan]
         found.append([joint, *("-" if np.isnan(x) else f"{x:.4g}" for x in values)])
-    return Table(["joint", "noise, N m", "unseen blocks, N m", "training, N m", "validation, N m", "validation raw, N m"], found)
+    head = ["joint", "noise", "unseen blocks", "training", "validation", "validation, raw"]
+    return Table(head, found, "Rms errors of each joint's torques, N m (N)")
