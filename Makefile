@@ -50,14 +50,14 @@ test-all: lint ## the slow ones too: other processors by emulation, memory check
 .venv-arrays/.ready: constraints-arrays.txt tools/torch_without_cuda.py
 	$(PYTHON) -m venv .venv-arrays
 	$(ARRAYS) -m pip install --quiet --constraint constraints-arrays.txt numpy scipy llvmlite sympy python-flint click pyyaml rich \
-		pytest pytest-xdist hypothesis mpmath jax filelock networkx jinja2 fsspec typing_extensions
+		pytest pytest-xdist hypothesis mpmath gymnasium jax filelock networkx jinja2 fsspec typing_extensions
 	$(ARRAYS) -m pip install --quiet --constraint constraints-arrays.txt --no-deps torch $(if $(filter Linux-x86_64,$(shell uname -s)-$(shell uname -m)),nvidia-cuda-runtime nvidia-cuda-cupti)
 	$(ARRAYS) tools/torch_without_cuda.py
 	$(ARRAYS) -W ignore -c "import jax, torch"
 	touch $@
 
 test-arrays: .venv-arrays/.ready ## PyTorch and JAX, in an environment of its own (about 2.2 GB)
-	PYTHONPATH=src $(ARRAYS) -m pytest -n 2 tests/arrays
+	PYTHONPATH=src $(ARRAYS) -m pytest -n 2 tests/arrays tests/environments tests/newcomers/test_learning_researcher.py
 
 lint: setup-tests ## style, types and layers
 	$(BIN)/ruff check .

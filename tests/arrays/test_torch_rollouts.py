@@ -5,7 +5,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from qddot.errors import InputError, IntegrationError
+from qddot.errors import DeviceError, InputError, IntegrationError
 from tests.arrays.cases import states, with_quaternions
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: see make test-arrays")
@@ -156,3 +156,9 @@ def test_steps_by_iteration_have_no_derivative():
     assert motion(q, None, steps=2).q.shape == (3, 3, 2)
     with pytest.raises(InputError, match=r'method="variational" is for NumPy arrays.*"semi_implicit" and "rk4" have'):
         torch.func.vmap(lambda q: motion(q, None, steps=2).q)(q)
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU here")
+def test_a_gpu_that_is_not_there():
+    with pytest.raises(DeviceError, match="PyTorch sees no GPU here"):
+        qddot.load("two_link").rollout(device="cuda")(np.zeros((3, 2)), None, np.zeros(2), steps=5)

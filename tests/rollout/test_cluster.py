@@ -11,7 +11,6 @@ import pytest
 import qddot
 from qddot import InputError
 from qddot.cluster import seat
-from qddot.errors import DeviceError
 
 distributed = pytest.importorskip("distributed", reason="dask is not installed")
 
@@ -54,14 +53,6 @@ def test_workers_of_a_machine_have_seats(client):
     workers = list(client.scheduler_info(n_workers=-1)["workers"])
     found = [client.submit(seat, workers=[worker], pure=False).result() for worker in workers]
     assert sorted(found) == [0, 1]
-
-
-def test_a_gpu_that_is_not_there():
-    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
-    if torch.cuda.is_available():
-        pytest.skip("there is one")
-    with pytest.raises(DeviceError, match="PyTorch sees no GPU here"):
-        qddot.load("two_link").rollout(device="cuda")(np.zeros((3, 2)), None, np.zeros(2), steps=5)
 
 
 @pytest.mark.slow
