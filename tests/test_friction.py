@@ -13,6 +13,7 @@ import qddot.formats.text
 from qddot import Drive, ModelValueError
 from qddot.model.details import WORDS
 from qddot.model.friction import FRICTION, LAWS, NAMES, SETTLED, ShaftFriction, smooth_step
+from qddot.symbolic.exact.exact_model import MOMENTS, OFFSETS, symbols_of
 from tests.fields import FiftyDigits
 
 V = np.concatenate([np.geomspace(1e-6, 30, 40), -np.geomspace(1e-6, 30, 40), [0.0]])
@@ -177,6 +178,7 @@ def test_symbols_in_every_law():
     drive = Drive(b, Fc, static=Fs, stribeck_velocity=vs, viscous_quadratic=b2, viscous_cubic=b3, smoothing_velocity=w)
     drive = replace(drive, load_friction=mu, offset=F0)
     values = dict(zip(symbols, (0.3, 0.2, 0.1, 0.5, 0.9, 0.1, 0.05, 0.2, -0.3)))
+    assert all(getattr(drive, key) for key in FRICTION)
     robot = qddot.Builder().body("arm", mass=2.0, com=(0.3, 0, 0), axis="y", drive=drive).robot()
     q, qd, qdd = [0.3], [0.07], [1.1]
     expected = robot.subs(values).inverse_dynamics(q, qd, qdd)
@@ -227,9 +229,11 @@ def test_what_is_no_friction(given, message):
         Drive(**given)
 
 
-def test_every_law_has_a_letter_of_its_own():
-    """Two laws with one letter would become one in closed forms."""
-    letters = [law.symbol for law in LAWS if law.symbol]
+def test_every_law_has_letters_of_its_own():
+    """Two constants with one letter would become one in closed forms."""
+    directions = (1, 1), (1, 2)
+    letters = [x for law in LAWS if law.symbol for x in sorted({x for values in directions for x in symbols_of(law, values)})]
+    letters += [*OFFSETS, *MOMENTS, "J", "k", "rest"]
     assert len(set(letters)) == len(letters)
 
 

@@ -5,6 +5,7 @@ import warnings
 
 import pytest
 
+import qddot
 from qddot import errors
 from qddot.formats import load_model
 from tests.reference import BAD
@@ -41,3 +42,10 @@ def test_bad_configuration(case, strict, tmp_path, monkeypatch):
         if "|R^T R-I|" in expected:
             assert "|R^T R - I|" in str(error)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("text", ['{"name": "\\ud800arm", "bodies": []}', '{"name": "arm", "bodies": [{"\\udc00": 3}]}'])
+def test_half_a_character_is_refused(text):
+    with pytest.raises(errors.ModelSyntaxError, match="has half a character in it") as caught:
+        qddot.load_string(text, "json")
+    assert str(caught.value).encode()

@@ -71,20 +71,30 @@ def test_stamps_that_were_rounded(tmp_path: Path) -> None:
     assert not any("rounded" in finding.message for finding in Log.load(path, ROBOT).findings)
 
 
-def test_joint_states_in_json(tmp_path: Path) -> None:
+def bag_of_json(path: Path, names: list[str]) -> Path:
     writer = pytest.importorskip("mcap.writer")
-    path = tmp_path / "json.mcap"
     with path.open("wb") as file:
         mcap = writer.Writer(file)
         mcap.start()
         schema = mcap.register_schema(name="sensor_msgs/msg/JointState", encoding="jsonschema", data=b"{}")
         channel = mcap.register_channel(schema_id=schema, topic="/joint_states", message_encoding="json")
         for k, t in enumerate(T):
-            message = {"header": {"stamp": {"sec": int(t), "nanosec": round(t % 1 * 1e9)}}, "name": ["joint2", "joint1"]}
+            message = {"header": {"stamp": {"sec": int(t), "nanosec": round(t % 1 * 1e9)}}, "name": names}
             message |= {"position": DATA["q"][k, ::-1].tolist(), "velocity": None, "effort": DATA["tau"][k, ::-1].tolist()}
             mcap.add_message(channel_id=channel, log_time=k, publish_time=k, data=json.dumps(message).encode())
         mcap.finish()
-    same(Log.load(path, ROBOT))
+    return path
+
+
+def test_joint_states_in_json(tmp_path: Path) -> None:
+    same(Log.load(bag_of_json(tmp_path / "json.mcap", ["joint2", "joint1"]), ROBOT))
+
+
+def test_names_that_cannot_be_printed(tmp_path: Path) -> None:
+    """JSON may hold one half of a character that is written as two."""
+    with pytest.raises(InputError, match="surrogates not allowed") as caught:
+        Log.load(bag_of_json(tmp_path / "half.mcap", ["joint2", "joint\ud800"]), ROBOT)
+    assert str(caught.value).encode()
 
 
 def head(shape: tuple[int, ...]) -> bytes:

@@ -18,6 +18,8 @@ from qddot.place import Place, TablePlace
 
 MAX_VALUES = 1_000_000
 
+HALF_CHARACTER = re.compile("[\\ud800-\\udfff]")
+
 
 @dataclass(frozen=True)
 class Node:
@@ -125,6 +127,13 @@ def refuse_long_keys(text: str, file: str) -> None:
                 raise ModelLimitError(f"a dotted key has more than {MAX_DEPTH} parts", place=Place(file, number))
 
 
+def _refuse_half_characters(text: str, place: Place) -> None:
+    r"""Refuse a text with one half of a surrogate pair, as JSON's "\ud800" gives: it could be neither printed nor saved."""
+    if HALF_CHARACTER.search(text):
+        fix = "write the character itself, or both halves of its escape"
+        raise ModelSyntaxError(f"{text!r} has half a character in it", place=place, fix=fix)
+
+
 def _joined(value: Any, spot: Spot, text: str, file: str) -> Node:
     """Return values as nodes with their places."""
     lines = [0, *(m.end() for m in re.finditer("\n", text))]
@@ -132,7 +141,11 @@ def _joined(value: Any, spot: Spot, text: str, file: str) -> Node:
     def join(value: Any, spot: Spot) -> Node:
         line = bisect_right(lines, spot.start)
         place = Place(file, line, spot.start - lines[line - 1] + 1)
+        if isinstance(value, str):
+            _refuse_half_characters(value, place)
         if isinstance(value, dict):
+            for key in value:
+                _refuse_half_characters(key, place)
             return table({key: join(item, spot.get(key)) for key, item in value.items()}, place)
         if isinstance(value, list):
             return Node([join(item, spot.get(i)) for i, item in enumerate(value)], place)

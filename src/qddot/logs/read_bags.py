@@ -80,14 +80,15 @@ def joint_state(data: bytes) -> JointState:
 
 
 def from_json(data: bytes) -> JointState:
-    """Decode a message of MCAP that is written as JSON; without a stamp, its stamp is 0. Raises ValueError: no names, or values
-    that are no numbers."""
+    """Decode a message of MCAP that is written as JSON; without a stamp, its stamp is 0. Raises ValueError: no names, names
+    that are no texts, or values that are no numbers."""
     found = json.loads(data)
     stamp = found.get("header", {}).get("stamp", {})
     seconds, rest = (next((int(stamp[key]) for key in keys if key in stamp), 0) for keys in STAMP_KEYS)
     names = found.get("name")
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise ValueError("it names no joints")
+    "".join(names).encode()  # raises ValueError: a name has half a character in it, and could not be printed
     try:
         numbers = [np.array(found.get(key) or [], dtype=float) for key in ("position", "velocity", "effort")]
     except TypeError as error:

@@ -174,13 +174,12 @@ class ShaftFriction:
     def geared(self, ratio: Scalar) -> ShaftFriction:
         """Return the friction as felt at another shaft, for each turn of which this one makes `ratio` turns."""
         size = abs(ratio)
-        both = lambda values, power: turned(values, ratio, size, power)  # noqa: E731
+
+        def grown(value: Scalar | Pair, power: int) -> Scalar | Pair:
+            return turned(value, ratio, size, power) if isinstance(value, tuple) else value * size**power
+
         return ShaftFriction(
-            viscous=both(self.viscous, 2),
-            viscous_quadratic=self.viscous_quadratic * size**3,
-            viscous_cubic=self.viscous_cubic * size**4,
-            coulomb=both(self.coulomb, 1),
-            stribeck=both(self.stribeck, 1),
+            **{law.name: grown(getattr(self, law.name), law.power) for law in LAWS if law.power},
             load=self.load,
             offset=self.offset * ratio,
             steepness=self.steepness * size,
@@ -298,6 +297,7 @@ class Law(NamedTuple):
     # curve, slope: over the speed of a shaft, per unit of the constant; its derivative
     curve: Callable[[Sliding], Scalar]
     slope: Callable[[Sliding], Scalar]
+    power: int = 0  # of the gear ratio: how much larger the constant is at the other shaft; 0: the offset, which has a sign
     is_dry: bool = False  # the curve has a step where the speed changes its sign
     is_signed: bool = False  # the curve contains the sign of the speed, but has no step
     symbol: str = ""  # letter of the constant where numbers become symbols; empty: it stays a number
@@ -315,14 +315,15 @@ class Law(NamedTuple):
 
 
 LAWS = (
-    Law("viscous", lambda x: x.v, lambda x: 1, symbol="Fv"),
-    Law("viscous_quadratic", lambda x: x.v * x.v * x.sign, lambda x: x.v * x.sign * 2, is_signed=True, symbol="Fq"),
-    Law("viscous_cubic", lambda x: x.v * x.v * x.v, lambda x: x.v * x.v * 3, symbol="Fc"),
-    Law("coulomb", lambda x: x.step, lambda x: x.step_slope, is_dry=True, symbol="Fs"),
+    Law("viscous", lambda x: x.v, lambda x: 1, power=2, symbol="Fv"),
+    Law("viscous_quadratic", lambda x: x.v * x.v * x.sign, lambda x: x.v * x.sign * 2, power=3, is_signed=True, symbol="Fq"),
+    Law("viscous_cubic", lambda x: x.v * x.v * x.v, lambda x: x.v * x.v * 3, power=4, symbol="Fc"),
+    Law("coulomb", lambda x: x.step, lambda x: x.step_slope, power=1, is_dry=True, symbol="Fs"),
     Law(
         "stribeck",
         lambda x: x.step / x.fall,
         lambda x: x.step_slope / x.fall - x.step * x.fall_slope / (x.fall * x.fall),
+        power=1,
         is_dry=True,
     ),
     Law("offset", lambda x: 1, lambda x: 0, symbol="Fo"),

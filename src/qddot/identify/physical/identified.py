@@ -14,7 +14,7 @@ from qddot.identify.regression.drive_terms import PULLS, is_harmonic
 from qddot.identify.regression.parameter_set import ParameterSet
 from qddot.model.directed import pair
 from qddot.model.drive import Drive, Harmonic, JointSide
-from qddot.model.friction import FRICTION, LOAD, OTHER_WAY
+from qddot.model.friction import FRICTION, LAWS, LOAD, OTHER_WAY
 from qddot.model.transmission import Transmission
 from qddot.robot import Robot
 from qddot.thresholds import SMALLEST_MOMENT
@@ -136,10 +136,7 @@ def friction_keys(found: Mapping[str, float], width: float, stribeck_velocity: f
     static = tuple(a + b for a, b in zip(pair(coulomb), pair(rise))) if rise else 0.0
     dry = any(map(any, (pair(coulomb), pair(rise)))) or found.get(LOAD, 0.0) > 0
     return dict.fromkeys(FRICTION, 0.0) | {  # a law that the fit does not have is 0: other columns explain its torque
-        "viscous": either_way("viscous"),
-        "viscous_quadratic": either_way("viscous_quadratic"),
-        "viscous_cubic": either_way("viscous_cubic"),
-        "coulomb": coulomb,
+        **{law.name: either_way(law.name) for law in LAWS if law.name in FRICTION},
         "static": static,
         "stribeck_velocity": stribeck_velocity,
         "load_friction": either_way(LOAD),
