@@ -308,29 +308,38 @@ def parsed(file: str, dialect: Dialect, lines: list[str], row: int, repair: bool
         values = np.full((len(lines), len(kept)), np.nan)
         for i, line in enumerate(lines):
             try:
-                values[i] = numbers_of(file, row + i, dialect, dialect.cells(line))
-            except InputError as error:
-                if not repair and (apart := written_apart(dialect, lines)):
-                    raise bad_row(file, row + i, *apart) from None
-                if not repair or "formula" in str(error):
-                    raise
-                faults[row + i] = str(error).partition(f"row {row + i}: ")[2].partition(" (")[0]
+                values[i] = numbers_of(dialect, dialect.cells(line))
+            except BadRow as bad:
+                if not repair:
+                    raise bad_row(file, row + i, *(written_apart(dialect, lines) or (bad.fault, bad.fix))) from None
+                if bad.is_formula:
+                    raise bad_row(file, row + i, bad.fault, bad.fix) from None
+                faults[row + i] = bad.fault
     called = [f"{names[i]} [s]" if i in dialect.clock_at else names[i] for i in kept]
     return dict(zip(called, values.T)), faults
 
 
-def numbers_of(file: str, row: int, dialect: Dialect, found: list[str]) -> list[float]:
-    """Return the numbers of one row. Raises InputError: the row is no sample, and why."""
+class BadRow(Exception):
+    """What is wrong with a row, and the fix. A formula is an error even where other bad rows are left out."""
+
+    def __init__(self, fault: str, fix: str, *, is_formula: bool = False) -> None:
+        super().__init__(fault)
+        self.fault, self.fix, self.is_formula = fault, fix, is_formula
+
+
+def numbers_of(dialect: Dialect, found: list[str]) -> list[float]:
+    """Return the numbers of one row. Raises BadRow: it is no sample, and why."""
     names = dialect.names
     if len(found) != len(names):
         fix = "a truncated line? repair=True leaves such rows out" if len(found) < len(names) else "text with separators in it?"
-        raise bad_row(file, row, f"{len(found)} of {len(names)} columns", fix)
+        raise BadRow(f"{len(found)} of {len(names)} columns", fix)
     for i, (name, text) in enumerate(zip(names, found)):
         if text.startswith(FORMULA):
-            raise bad_row(file, row, f"{name} = {text[:40]!r} is a formula, not a number", "export values; formulas are never run")
+            fix = "export values; formulas are never run"
+            raise BadRow(f"{name} = {text[:40]!r} is a formula, not a number", fix, is_formula=True)
         if i in dialect.kept and i not in dialect.clock_at and not is_number(text):
             fault = f"{name} = {text[:40]!r} is not a number" if text else f"{name} is empty"
-            raise bad_row(file, row, fault, hint(text))
+            raise BadRow(fault, hint(text))
     if dialect.clock:
         at = dialect.clock_at[-1]
         try:
@@ -338,7 +347,7 @@ def numbers_of(file: str, row: int, dialect: Dialect, found: list[str]) -> list[
         except ValueError as error:
             fault = f"{names[at]} = {found[at][:40]!r} {error}" if found[at] else f"{names[at]} is empty"
             fix = "write all rows alike" if is_clock(found[at]) else hint(found[at])
-            raise bad_row(file, row, fault, fix) from None
+            raise BadRow(fault, fix) from None
     return [float(found[i]) for i in dialect.kept]
 
 

@@ -58,7 +58,8 @@ class Inertia:
             try:
                 object.__setattr__(self, name, read(value))
             except (TypeError, ValueError) as error:
-                fix = 'a letter is a symbol of SymPy: sympy.symbols("m1")' if "SymPy" in str(error) else ""
+                is_letter = isinstance(error, TypeError)  # `as_scalar`: neither a number nor an expression
+                fix = 'a letter is a symbol of SymPy: sympy.symbols("m1")' if is_letter else ""
                 raise ModelValueError(str(error), element="inertia", attribute=name, text=as_written(value), fix=fix) from None
         if not is_symbolic(self.mass) and self.mass < 0:
             fix = "give its magnitude, in kg"
