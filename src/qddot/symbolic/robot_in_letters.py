@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import sympy
@@ -14,15 +14,14 @@ from qddot.algorithms import jacobian, kinematics
 from qddot.algorithms.drives import nominal_friction, shaft_speed, shafts
 from qddot.algorithms.quantities import homogeneous
 from qddot.arguments import word
+from qddot.constraints.constraint import Constraint
 from qddot.errors import InputError, unknown_name
 from qddot.model.model import LiftedModel, Model
 from qddot.symbolic.exact.exact_model import ExactModel, scalars_in
+from qddot.symbolic.exact.expressions import read_expression, substitution
 from qddot.symbolic.exact.ratio import Ratio
 from qddot.symbolic.exact.ring import Poly
 from qddot.symbolic.form import Form
-
-if TYPE_CHECKING:
-    from qddot.constraints.constraint import Constraint
 
 
 class RobotInLetters:
@@ -104,8 +103,6 @@ class RobotInLetters:
         >>> equations.g[1] == equations.read("981/100 * m2*L2*cos(q1 + q2)")
         True
         """
-        from qddot.symbolic.exact.expressions import read_expression
-
         return read_expression(self, expression)
 
     def letter(self, name: Any) -> int:
@@ -149,8 +146,6 @@ class RobotInLetters:
         >>> stretched(equations.read("cos(q2)*m2")) == equations.read("m2")
         True
         """
-        from qddot.symbolic.exact.expressions import substitution
-
         return substitution(self, values)
 
     # kinematics -----------------------------------------------------------------------------------------------------------

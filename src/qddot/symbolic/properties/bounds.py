@@ -9,13 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import sympy
 
 from qddot.compile.evaluate import Evaluator
 from qddot.errors import QddotError
+from qddot.model.model import Model
+from qddot.symbolic.equations import Equations
 from qddot.symbolic.properties.certify import (
     CLOSE,
     certify,
@@ -33,10 +35,6 @@ from qddot.symbolic.properties.optimum import maximise
 from qddot.symbolic.properties.ranges import Ranges, Sum, added, express, largest, norm_sums
 from qddot.symbolic.properties.reach import Reach, reach
 from qddot.symbolic.properties.spectrum import Compact, Enclosure, Spectrum
-
-if TYPE_CHECKING:
-    from qddot.model.model import Model
-    from qddot.symbolic.equations import Equations
 
 NORMS = (1, 2, np.inf)
 WORK = 2e6  # boxes times waves times variables, for each bound

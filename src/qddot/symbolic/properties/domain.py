@@ -5,17 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from qddot.errors import InputError, unknown_name
 from qddot.model.joints import quaternion_exp
-
-if TYPE_CHECKING:
-    from qddot.model.model import Model
-    from qddot.symbolic.exact.alphabet import Alphabet
-    from qddot.symbolic.properties.harmonics import Harmonics
+from qddot.model.model import Model
+from qddot.symbolic.exact.alphabet import Alphabet
+from qddot.symbolic.properties.harmonics import Harmonics
 
 FULL = math.pi * (1 + 4e-16)  # not less than pi
 

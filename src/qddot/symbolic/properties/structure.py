@@ -4,23 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from qddot.algorithms.inverse_dynamics import load_torque
 from qddot.model.joints import Rotor
-from qddot.model.lower import WORLD
+from qddot.model.lower import WORLD, LiftedBody
+from qddot.symbolic.equations import Equations
 from qddot.symbolic.exact.minors import determinant
 from qddot.symbolic.exact.ring import Poly
 from qddot.symbolic.form import Form
 from qddot.symbolic.properties.bounds import DETERMINANT, Bounds
 from qddot.symbolic.properties.harmonics import Harmonics
 from qddot.symbolic.properties.ranges import Ranges
-
-if TYPE_CHECKING:
-    from qddot.model.lower import LiftedBody
-    from qddot.symbolic.equations import Equations
 
 SMALL = 4  # the most joints for which minors of M are computed
 SAMPLES = 10_000
