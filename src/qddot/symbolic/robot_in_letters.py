@@ -133,7 +133,7 @@ class RobotInLetters:
             return lambda p: self.alphabet.parameter_derivative(p, i)
         if generator.kind != "position":
             return lambda p: self.alphabet.rate_derivative(p, i)
-        columns = [c for c, letters in enumerate(self.alphabet.gradients) if any(k == i and r == 1 for k, r in letters)]
+        columns = [c for c, letters in enumerate(self.alphabet.gradients) if letters.get(i) == 1]
         if len(columns) != 1:
             raise InputError(f"{name} is not the integral of one rate: there is no such derivative")
         return lambda p: self.alphabet.derivative(p, columns[0])
