@@ -16,8 +16,9 @@ from qddot.algorithms.quantities import homogeneous
 from qddot.arguments import word
 from qddot.constraints.constraint import Constraint
 from qddot.errors import InputError, unknown_name
+from qddot.model.description import scalars_in
 from qddot.model.model import LiftedModel, Model
-from qddot.symbolic.exact.exact_model import ExactModel, scalars_in
+from qddot.symbolic.exact.exact_model import ExactModel
 from qddot.symbolic.exact.expressions import read_expression, substitution
 from qddot.symbolic.exact.ratio import Ratio
 from qddot.symbolic.exact.ring import Poly

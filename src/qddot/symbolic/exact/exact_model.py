@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from qddot.arguments import word
 from qddot.errors import InputError
-from qddot.model.description import Frame, Joint, Link
+from qddot.model.description import Frame, Joint, Link, scalars_in
 from qddot.model.directed import Pair, pair
 from qddot.model.drive import Drive, JointSide
 from qddot.model.friction import LAWS, Law, ShaftFriction
@@ -322,36 +322,11 @@ def renamed(law: Law, friction: ShaftFriction, new: Mapping[str, Scalar]) -> Sca
 
 def numbers_of(model: Model, sides: Mapping[str, JointSide]) -> list[Scalar]:
     """Return every number of a description that may be an expression, as it will be read."""
-    things: list[Any] = [model.gravity, *(frame.pose for frame in model.frames)]
-    for link in model.links:
-        if link.inertia:
-            things += [link.inertia.com, link.inertia.tensor, link.inertia.mass]
-    for joint in model.joints:
-        things += [joint.origin, joint.tip, joint.pitch, joint.rate]
-        if joint.kind in TURNED and joint.axis != Z:
-            things.append(z_onto(joint.axis))
-    for _, multiplier, offset in model.leaders.values():
-        things += [multiplier, offset]
-    things += sides.values()
-    for drive in (*(joint.drive for joint in model.joints), *(drive for x in model.transmissions for drive in x.drives)):
-        if drive:
-            things += [drive.rotor_turn, drive.gear_ratio, drive.rotor_inertia, drive.series_stiffness or 0.0]
-            things += [drive.series_damping, drive.resistance, drive.inductance, drive.torque_constant]
-    things += [ratio for x in model.transmissions for row in x.matrix for ratio in row]
-    return scalars_in(*things)
-
-
-def scalars_in(*things: Any) -> list[Scalar]:
-    """Return every scalar in scalars, nested tuples and values of drives."""
-    found: list[Scalar] = []
-
-    def note(x: Scalar) -> Scalar:
-        found.append(x)
-        return x
-
-    for thing in things:
-        thing.map(note) if hasattr(thing, "map") else map_scalars(note, thing)
-    return found
+    things: list[Any] = [model.gravity, *model.joints, *model.transmissions, *model.leaders.values(), *sides.values()]
+    things += [*(x.pose for x in model.frames), *(x.inertia for x in model.links if x.inertia)]
+    things += [z_onto(joint.axis) for joint in model.joints if joint.kind in TURNED and joint.axis != Z]
+    drives = [*(joint.drive for joint in model.joints), *(drive for x in model.transmissions for drive in x.drives)]
+    return scalars_in(*things, *(drive.rotor_turn for drive in drives if drive))
 
 
 def shown(k: int) -> str:

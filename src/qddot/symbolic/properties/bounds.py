@@ -317,13 +317,9 @@ def christoffel(equations: Equations) -> np.ndarray:
     """Return Gamma_ijk with `c_k = sum_ij Gamma_ijk qd_i qd_j`; where qd is not the rate of q, from the Coriolis matrix."""
     if equations.nq == equations.nv:
         return equations.christoffel.entries
-    C: Any = equations.coriolis_matrix().entries
-    n = equations.nv
-    letters = [next(iter(rate.letters())) for rate in equations.alphabet.qd]
-    gamma = np.empty((n, n, n), dtype=object)
-    for i, j, k in np.ndindex(n, n, n):
-        gamma[i, j, k] = C[k, j].partial(letters[i])
-    return gamma
+    rates = [equations.alphabet.index("velocity", c) for c in range(equations.nv)]
+    columns = equations.coriolis_matrix().entries.T
+    return np.array([[[x.partial(i) for x in column] for column in columns] for i in rates], dtype=object)
 
 
 def with_ones(model: Model) -> Evaluator | None:
