@@ -129,7 +129,7 @@ class Contacts:
         for sphere, body in zip(self.spheres, self.bodies):
             if body == WORLD:
                 raise InputError(f"frame {sphere.frame!r} is fixed to the world: a contact belongs to something that moves")
-            if not model.bodies[body].is_link or any(not model.bodies[b].is_link for b in path_to_root(model, body)):
+            if not all(model.bodies[b].is_link for b in path_to_root(model, body)):
                 raise InputError(
                     f"frame {sphere.frame!r} hangs on a planar joint, whose sliders have no links: use two sliders and a hinge"
                 )

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 from qddot.arguments import word
@@ -47,39 +48,9 @@ IDENTITY = Mat()
 MOMENTS = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
 
 
-class Mass(NamedTuple):
-    """An inertia with the attributes that `lower` needs."""
-
-    rigid: RigidInertia
-
-    @property
-    def moments(self) -> PseudoInertia:
-        return PseudoInertia.of(self.rigid)
-
-
-class Side(NamedTuple):
-    """A drive with the attributes that `lower` needs."""
-
-    at_joint: JointSide = JointSide()
-    gear_ratio: Scalar = 1
-    rotor_inertia: Scalar = 0
-    rotor_axis: Vec | None = None
-    rotor_turn: Mat = Mat()
-    series_stiffness: Scalar | None = None
-    series_damping: Scalar = 0
-
-
-class Coupled(NamedTuple):
-    """A transmission with the attributes that `lower` needs."""
-
-    joints: Sequence[str]
-    matrix: Sequence[Sequence[Scalar]]
-    drives: Sequence[Side | None]
-    motors: Sequence[str]
-
-
 class ExactModel:
-    """A model whose numbers are fractions and polynomials; to `LiftedModel` it is a `Model`.
+    """A model whose numbers are fractions and polynomials; to `LiftedModel` it is a `Model`. Parts whose own class would make
+    floats of them (inertias, drives, transmissions) are plain namespaces with the attributes that `lower` needs.
 
     Args:
         source: the robot.
@@ -159,10 +130,11 @@ class ExactModel:
 
     # making exact ---------------------------------------------------------------------------------------------------------
 
-    def _mass(self, inertia: Inertia) -> Mass:
+    def _mass(self, inertia: Inertia) -> SimpleNamespace:
         exact = self.alphabet.exact
         m, c = exact(inertia.mass), map_scalars(exact, inertia.com)
-        return Mass(RigidInertia(m, c * m, map_scalars(exact, inertia.tensor) + steiner(m, c)))
+        rigid = RigidInertia(m, c * m, map_scalars(exact, inertia.tensor) + steiner(m, c))
+        return SimpleNamespace(rigid=rigid, moments=PseudoInertia.of(rigid))
 
     def _joint(self, joint: Joint, side: JointSide | None) -> Joint:
         """Return the joint with its axis turned onto z, and its drive seen from its coordinate, or from that of its leader."""
@@ -175,18 +147,22 @@ class ExactModel:
         pitch, rate = exact(joint.pitch), exact(joint.rate)
         return replace(joint, origin=origin, axis=Z, tip=tip, pitch=pitch, rate=rate, drive=drive, mimic=None)  # type: ignore[arg-type]
 
-    def _drive(self, drive: Drive, side: JointSide, where: str) -> Side:
+    def _drive(self, drive: Drive, side: JointSide, where: str) -> SimpleNamespace:
         exact = self.alphabet.exact
-        axis = drive.rotor_axis
-        turn = Mat() if axis is None else self._rotation(drive.rotor_turn, f"{where}, rotor")
-        series = None if drive.series_stiffness is None else exact(drive.series_stiffness)
-        ratio, inertia, damping = exact(drive.gear_ratio), exact(drive.rotor_inertia), exact(drive.series_damping)
-        return Side(side.map(exact), ratio, inertia, axis, turn, series, damping)
+        return SimpleNamespace(
+            at_joint=side.map(exact),
+            gear_ratio=exact(drive.gear_ratio),
+            rotor_inertia=exact(drive.rotor_inertia),
+            rotor_axis=drive.rotor_axis,
+            rotor_turn=IDENTITY if drive.rotor_axis is None else self._rotation(drive.rotor_turn, f"{where}, rotor"),
+            series_stiffness=None if drive.series_stiffness is None else exact(drive.series_stiffness),
+            series_damping=exact(drive.series_damping),
+        )
 
-    def _coupled(self, x: Transmission, sides: Mapping[str, JointSide]) -> Coupled:
+    def _coupled(self, x: Transmission, sides: Mapping[str, JointSide]) -> SimpleNamespace:
         matrix = [[self.alphabet.exact(ratio) for ratio in row] for row in x.matrix]
         drives = [drive and self._drive(drive, sides[name], name) for name, drive in zip(x.motors, x.drives)]
-        return Coupled(x.joints, matrix, drives, x.motors)
+        return SimpleNamespace(joints=x.joints, matrix=matrix, drives=drives, motors=x.motors)
 
     def _pose(self, pose: Transform, where: str) -> Transform:
         return Transform(self._rotation(pose.R, where), map_scalars(self.alphabet.exact, pose.p))
