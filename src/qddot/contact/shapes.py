@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from qddot.algorithms.kinematics import path_to_root
 from qddot.arguments import finite_array, finite_number
 from qddot.errors import InputError, as_written
+from qddot.model.lower import WORLD
 from qddot.model.pose import to_matrix
 
 if TYPE_CHECKING:
     from qddot.robot import Robot
-
-WORLD = -1
 
 
 def three_numbers(name: str, value: Any) -> None:
@@ -129,11 +129,12 @@ class Contacts:
         for sphere, body in zip(self.spheres, self.bodies):
             if body == WORLD:
                 raise InputError(f"frame {sphere.frame!r} is fixed to the world: a contact belongs to something that moves")
-            if not model.bodies[body].is_link or any(not model.bodies[b].is_link for b in self._path(body)):
+            if not all(model.bodies[b].is_link for b in path_to_root(model, body)):
                 raise InputError(
                     f"frame {sphere.frame!r} hangs on a planar joint, whose sliders have no links: use two sliders and a hinge"
                 )
-            if not any(float(b.inertia.m) > 0 or float(b.inertia.I.trace) > 0 for b in model.bodies if body in self._path(b.index)):
+            carried = [b.inertia for b in model.bodies if body in path_to_root(model, b.index)]
+            if not any(float(x.m) > 0 or float(x.I.trace) > 0 for x in carried):
                 raise InputError(
                     f"frame {sphere.frame!r} is on a body without mass, and nothing beyond it has any: an impact would be endless"
                 )
@@ -165,14 +166,6 @@ class Contacts:
             return f"{self.spheres[k // m].frame} on plane {k % m + 1}"
         i, j = self.pairs[k - n * m]
         return f"{self.spheres[i].frame} and {self.spheres[j].frame}"
-
-    def _path(self, body: int) -> list[int]:
-        """Return the indices of a body and of all bodies between it and the world."""
-        found = []
-        while body != WORLD:
-            found.append(body)
-            body = self.robot.model.bodies[body].parent
-        return found
 
     def touching(self, q: np.ndarray, within: float = np.inf) -> Touching:
         """Return all pairs whose gap is at most `within`, m, at one configuration."""
@@ -256,10 +249,7 @@ class Columns:
         self.back = np.stack([np.linalg.inv(to_matrix(b.link)) for b in links])
         self.carries = np.zeros((len(bodies), len(moved)), bool)  # True if an entry moves a body
         for b in bodies:
-            i = b.index
-            while i != WORLD:
-                self.carries[b.index] |= self.body == i
-                i = bodies[i].parent
+            self.carries[b.index] = np.isin(self.body, [*path_to_root(robot.model, b.index)])
 
     def at(self, q: np.ndarray) -> Placed:
         T = self.robot.transforms(q)[self.frames] @ self.back

@@ -20,13 +20,15 @@ from scipy.linalg import cho_solve, solve_triangular
 from qddot.arguments import positive_number, whole_number
 from qddot.compile.arrays import as_array
 from qddot.contact.coulomb import impulses
+from qddot.contact.drawing import plot
 from qddot.contact.shapes import Contacts, Touching
 from qddot.contact.stops import Stops, stops_of, warn_dry
 from qddot.errors import InputError, IntegrationError, SingularityError, as_written
+from qddot.explore.recording import Recording
+from qddot.explore.show import Page, shown
 from qddot.simulate.torque import TorqueLimits
 
 if TYPE_CHECKING:
-    from qddot.explore.show import Page
     from qddot.robot import Robot
 
 SLOW = 2.0
@@ -109,8 +111,6 @@ class ContactMotion:
         >>> len(qddot.contact.simulate(contacts, [0.2], None, 0.2).plot())
         4
         """
-        from qddot.contact.drawing import plot
-
         return plot(self, ax)
 
     def explore(self, path: str | Path | None = None) -> Page:
@@ -126,8 +126,6 @@ class ContactMotion:
         >>> page = simulate(table, [0, 0], None, 0.3).explore("fall.html")
         """
         from qddot.explore.page import page
-        from qddot.explore.recording import Recording
-        from qddot.explore.show import Page, shown
 
         robot = self.contacts.robot
         recording = Recording(self.t, self.q, self.qd, self.qdd, self.tau, external=self.contact_torque, contact=self.force)

@@ -7,6 +7,7 @@ import numbers
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from qddot.errors import ModelValueError
 from qddot.model.drive import Drive
@@ -159,13 +160,12 @@ class Frame:
     place: Place | None = field(default=None, compare=False)
 
 
-def symbols_in(*things) -> set:
-    """The free SymPy symbols anywhere in these scalars, tuples and drives."""
-    found: set = set()
+def scalars_in(*things: Any) -> list[Scalar]:
+    """Return every scalar in scalars, nested tuples and parts of a description."""
+    found: list[Scalar] = []
 
     def visit(x: Scalar) -> Scalar:
-        if is_symbolic(x):
-            found.update(x.free_symbols)
+        found.append(x)
         return x
 
     for thing in things:
@@ -174,3 +174,8 @@ def symbols_in(*things) -> set:
         else:
             map_scalars(visit, thing)
     return found
+
+
+def symbols_in(*things: Any) -> set:
+    """Return the free SymPy symbols anywhere in these."""
+    return {symbol for x in scalars_in(*things) if is_symbolic(x) for symbol in x.free_symbols}

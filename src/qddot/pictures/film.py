@@ -10,20 +10,18 @@ import subprocess
 from collections.abc import Iterator
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from qddot.arguments import file_path, positive_number
 from qddot.card import framed
 from qddot.errors import InputError, as_written
+from qddot.model.model import Model
 from qddot.pictures.arm import Arm
 from qddot.pictures.look import pyplot
 from qddot.pictures.view import own_view
 from qddot.progress import shown
-
-if TYPE_CHECKING:
-    from qddot.model.model import Model
 
 FORMATS = (".gif", ".html", ".mp4")
 MOST_PICTURES = 100_000

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qddot.algorithms.coriolis import coriolis_matrix
+
 if TYPE_CHECKING:
     from qddot.symbolic.equations import Equations
 
@@ -35,8 +37,6 @@ def matrix(equations: Equations, form: str) -> Any:
     if equations.nq != equations.nv:
         if form != "christoffel":
             equations._needs_coordinates(f"form={form!r}")
-        from qddot.algorithms.coriolis import coriolis_matrix
-
         return coriolis_matrix(equations.lifted, equations.alphabet.q, equations.alphabet.qd)
     rates = equations.qd.entries
     if form == "christoffel":

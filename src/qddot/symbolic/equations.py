@@ -14,18 +14,19 @@ from qddot.algorithms.joint_wrenches import AXES, joint_wrenches
 from qddot.algorithms.mass_matrix import mass_matrix
 from qddot.arguments import word
 from qddot.symbolic import coriolis
+from qddot.symbolic.analysis.base_parameters import BaseParameters, base_parameters, identifiability
+from qddot.symbolic.analysis.linearity import Regressor, regressor
+from qddot.symbolic.circuits import motor_torque, voltage
 from qddot.symbolic.form import Form
+from qddot.symbolic.forward import Forward, LinearForms, linearized
+from qddot.symbolic.hamilton import Hamilton
 from qddot.symbolic.printing import shown
 from qddot.symbolic.robot_in_letters import RobotInLetters
+from qddot.symbolic.stacked import StackedForms
+from qddot.symbolic.task_space import TaskSpace, task_space
 
 if TYPE_CHECKING:
-    from qddot.symbolic.analysis.base_parameters import BaseParameters
-    from qddot.symbolic.analysis.linearity import Regressor
     from qddot.symbolic.constrained import Constrained
-    from qddot.symbolic.forward import Forward, LinearForms
-    from qddot.symbolic.hamilton import Hamilton
-    from qddot.symbolic.stacked import StackedForms
-    from qddot.symbolic.task_space import TaskSpace
 
 
 class Equations(RobotInLetters):
@@ -114,8 +115,6 @@ class Equations(RobotInLetters):
     @cached_property
     def stacked(self) -> StackedForms:
         """Newton-Euler with every body stacked: the blocks of `M = A^T L^T G L A`, of c and of g (see `StackedForms`)."""
-        from qddot.symbolic.stacked import StackedForms
-
         return StackedForms(self)
 
     @cached_property
@@ -184,15 +183,11 @@ class Equations(RobotInLetters):
     def voltage(self) -> Form:
         """Voltages `u = R i + L di/dt + k w` (m,) of the electric motors at speeds w, in the letters `i1, id1, ...` of their
         currents and the rates of these. Without an inductance `id1` does not occur: `i = (u - k w) / R`."""
-        from qddot.symbolic.circuits import voltage
-
         return Form(self, voltage(self), "voltage")
 
     @cached_property
     def motor_torque(self) -> Form:
         """Joint forces `N^T k i` (nv,) of the electric motors in the letters `i1, ...` of their currents."""
-        from qddot.symbolic.circuits import motor_torque
-
         return Form(self, motor_torque(self), "motor_torque")
 
     # energy ---------------------------------------------------------------------------------------------------------------
@@ -225,8 +220,6 @@ class Equations(RobotInLetters):
     @cached_property
     def hamilton(self) -> Hamilton:
         """Hamilton's equations in q and the momenta `p1, p2, ...`: H, qd = dH/dp, pd = -dH/dq + tau - friction (see `Hamilton`)."""
-        from qddot.symbolic.hamilton import Hamilton
-
         further = {"momentum": self.nv, "force": self.nv}
         return Hamilton(type(self)(self.model, self.exact_model.symbolic, further=further))
 
@@ -238,8 +231,6 @@ class Equations(RobotInLetters):
         >>> print(equations.forward().qdd[0].subs({"q2": "pi/2", "qd1": 0, "qd2": 0, "tau1": 0, "tau2": 0}))
         -9.81*c1/L1
         """
-        from qddot.symbolic.forward import Forward
-
         return Forward(type(self)(self.model, self.exact_model.symbolic, further={"force": self.nv}))
 
     def linearize(self, q: Any = None, qd: Any = None, qdd: Any = None) -> LinearForms:
@@ -260,8 +251,6 @@ class Equations(RobotInLetters):
         >>> print(equations.linearize(q=["-pi/2", 0], qd=[0, 0]).A[2])  # hanging
         [-9.81/L1, 9.81*m2/(m1*L1), 0, 0]
         """
-        from qddot.symbolic.forward import linearized
-
         return linearized(self, q, qd, qdd)
 
     # parameters -----------------------------------------------------------------------------------------------------------
@@ -281,8 +270,6 @@ class Equations(RobotInLetters):
         >>> found.names, found.Y.shape
         (('m1', 'm2'), (2, 2))
         """
-        from qddot.symbolic.analysis.linearity import regressor
-
         return regressor(self, parameters)
 
     def base_parameters(self) -> BaseParameters:
@@ -297,8 +284,6 @@ class Equations(RobotInLetters):
 
     @cached_property
     def _base_parameters(self) -> BaseParameters:
-        from qddot.symbolic.analysis.base_parameters import base_parameters
-
         return base_parameters(self)
 
     def identifiability(self, parameters: Sequence[str]) -> BaseParameters:
@@ -311,8 +296,6 @@ class Equations(RobotInLetters):
         >>> qddot.load("point_mass_2r", symbolic=True).equations().identifiability(["m1", "m2"])
         2 combinations of 2 parameters (2 of them alone, 0 never)
         """
-        from qddot.symbolic.analysis.base_parameters import identifiability
-
         return identifiability(self, parameters)
 
     def task_space(
@@ -333,8 +316,6 @@ class Equations(RobotInLetters):
         >>> print(task.M_C[0, 0])  # what the tip weighs along x
         m2 + m1*c12**2/s2**2
         """
-        from qddot.symbolic.task_space import task_space
-
         return task_space(self, frame, rows, reference)
 
     # short names, as in textbooks -----------------------------------------------------------------------------------------

@@ -7,16 +7,18 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+import mpmath
 import numpy as np
+import sympy
 
 from qddot.arguments import mapping, shape_of, whole_number
 from qddot.compile.arrays import with_unit_quaternion
 from qddot.errors import InputError, UnboundSymbolError, as_written, unknown_name
 from qddot.symbolic.exact.letters import ARRAYS
 from qddot.symbolic.exact.ring import Poly
-from qddot.symbolic.form import Form, each
 
 if TYPE_CHECKING:
+    from qddot.symbolic.form import Form
     from qddot.symbolic.robot_in_letters import RobotInLetters
 
 MOST_DIGITS = 10_000
@@ -40,8 +42,6 @@ def evaluate(form: Form, given_motion: Mapping[str, Any], parameters: Mapping[An
         return values_of(form, Letters(equations, motion, given, math, float))
     if whole_number("digits", digits) > MOST_DIGITS:
         raise InputError(f"digits={digits}: more than {MOST_DIGITS} take too long")
-    import mpmath
-
     with mpmath.workdps(digits + 10):
         return values_of(form, Letters(equations, motion, given, mpmath.mp, lambda x: mpmath.mpf(x.numerator) / x.denominator))
 
@@ -50,7 +50,7 @@ def values_of(form: Form, letters: Letters) -> Any:
     """Return the entries as numbers in the arithmetic of the letters. Raises InputError: a float is not finite."""
     check_quaternions(form.equations, [letters.real(x) for x in letters.motion["q"]])
     with np.errstate(all="ignore"):
-        values = each(lambda p: p.evaluate(letters, letters.number), form.entries)
+        values = np.vectorize(lambda p: p.evaluate(letters, letters.number), otypes=[object])(form.entries)
     if letters.arithmetic is math:
         values = values.astype(float)
         if not np.isfinite(values).all():
@@ -118,8 +118,6 @@ class Letters:
 
     def _expression(self, expression: Any) -> Any:
         """Return the value of a SymPy expression of parameters."""
-        import sympy
-
         symbols = sorted(expression.free_symbols, key=str)
         values = [self(self.equations.letter(str(s))) for s in symbols]
         return sympy.lambdify(symbols, expression, "math" if self.arithmetic is math else "mpmath")(*values)

@@ -9,9 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qddot.errors import InputError
+from qddot.symbolic.evaluate import evaluate
+from qddot.symbolic.printing.abbreviations import Abbreviations
+from qddot.symbolic.printing.code import CPrinter, Program, PythonPrinter, c_source, callable_of, python_source
+from qddot.symbolic.printing.printer import printed
+from qddot.symbolic.printing.text import brief
+from qddot.symbolic.printing.to_sympy import to_sympy
 
 if TYPE_CHECKING:
-    from qddot.symbolic.printing.abbreviations import Abbreviations
     from qddot.symbolic.robot_in_letters import RobotInLetters
 
 
@@ -171,8 +176,6 @@ class Form:
         >>> print(equations.g[1].evaluate([1, 0], parameters={"L2": 1, "m2": 1, "L1": 1, "m1": 1}, digits=30))
         5.30036562056645
         """
-        from qddot.symbolic.evaluate import evaluate
-
         return evaluate(self, {"q": q, "qd": qd, "qdd": qdd, **further}, parameters, digits)
 
     def _map(self, f: Any) -> Form:
@@ -203,8 +206,6 @@ class Form:
         >>> qddot.load("point_mass_2r", symbolic=True).equations().g[1].latex()
         '9.81 m_{2} L_{2} c_{12}'
         """
-        from qddot.symbolic.printing.printer import printed
-
         return printed("latex", self, style)
 
     def text(self, **style: Any) -> str:
@@ -213,8 +214,6 @@ class Form:
         >>> qddot.load("point_mass_2r", symbolic=True).equations().g[1].text()
         '9.81*m2*L2*c12'
         """
-        from qddot.symbolic.printing.printer import printed
-
         return printed("text", self, style)
 
     def mathml(self, **style: Any) -> str:
@@ -223,8 +222,6 @@ class Form:
         >>> qddot.load("point_mass_2r", symbolic=True).equations().M[1, 1].mathml()[:5]
         '<math'
         """
-        from qddot.symbolic.printing.printer import printed
-
         return printed("mathml", self, style)
 
     def abbreviated(self, target: str = "text", **style: Any) -> tuple[str, Abbreviations]:
@@ -238,9 +235,6 @@ class Form:
         >>> text, names
         ('k1', k1 = m2*(l2**2/3 + r**2/4))
         """
-        from qddot.symbolic.printing.abbreviations import Abbreviations
-        from qddot.symbolic.printing.printer import printed
-
         short = Abbreviations()
         return printed(target, self, {"abbreviate": short, **style}), short
 
@@ -253,8 +247,6 @@ class Form:
         >>> qddot.load("point_mass_2r", symbolic=True).equations().g[1].sympy()
         -981*L2*m2*sin(q1)*sin(q2)/100 + 981*L2*m2*cos(q1)*cos(q2)/100
         """
-        from qddot.symbolic.printing.to_sympy import to_sympy
-
         return to_sympy(self)
 
     def python(self) -> str:
@@ -267,8 +259,6 @@ class Form:
         >>> source.splitlines()[3]
         'def gravity_torque(q, *, L1, L2, m1, m2):'
         """
-        from qddot.symbolic.printing.code import Program, PythonPrinter, python_source
-
         return python_source(Program(self, PythonPrinter))
 
     def c(self) -> str:
@@ -297,8 +287,6 @@ class Form:
             out[1] = 9.81*k2*c12;
         }
         """
-        from qddot.symbolic.printing.code import CPrinter, Program, c_source
-
         return c_source(Program(self, CPrinter))
 
     def lambdify(self) -> Callable[..., Any]:
@@ -316,16 +304,12 @@ class Form:
         >>> g([0, 0], L1=1, L2=1, m1=1, m2=1)
         array([29.43,  9.81])
         """
-        from qddot.symbolic.printing.code import callable_of
-
         return callable_of(self)
 
     def _repr_latex_(self) -> str:
         return f"$\\displaystyle {self.latex()}$"
 
     def __repr__(self) -> str:
-        from qddot.symbolic.printing.text import brief
-
         return brief(self)
 
     def __str__(self) -> str:

@@ -14,6 +14,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import sympy
+from sympy import Symbol
 
 from qddot.arguments import shape_of
 from qddot.errors import InputError, SingularityError
@@ -21,8 +23,6 @@ from qddot.symbolic.exact.minors import adjugate
 from qddot.symbolic.form import Form, each
 
 if TYPE_CHECKING:
-    import sympy
-
     from qddot.symbolic.equations import Equations
 
 LARGEST = 3
@@ -94,8 +94,6 @@ class Forward:
 
 def factored_steps(present: np.ndarray) -> tuple[tuple[Any, Any], ...]:
     """Return assignments that solve `M x = r` for a symmetric M whose entries are zero where `present` (n, n) is False."""
-    from sympy import Symbol
-
     n, steps = len(present), []
     M = {(i, j): Symbol(f"M{i + 1}{j + 1}") for i in range(n) for j in range(i + 1) if present[i, j]}
 

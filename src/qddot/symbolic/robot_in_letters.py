@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import sympy
@@ -14,15 +14,15 @@ from qddot.algorithms import jacobian, kinematics
 from qddot.algorithms.drives import nominal_friction, shaft_speed, shafts
 from qddot.algorithms.quantities import homogeneous
 from qddot.arguments import word
+from qddot.constraints.constraint import Constraint
 from qddot.errors import InputError, unknown_name
+from qddot.model.description import scalars_in
 from qddot.model.model import LiftedModel, Model
-from qddot.symbolic.exact.exact_model import ExactModel, scalars_in
+from qddot.symbolic.exact.exact_model import ExactModel
+from qddot.symbolic.exact.expressions import read_expression, substitution
 from qddot.symbolic.exact.ratio import Ratio
 from qddot.symbolic.exact.ring import Poly
 from qddot.symbolic.form import Form
-
-if TYPE_CHECKING:
-    from qddot.constraints.constraint import Constraint
 
 
 class RobotInLetters:
@@ -104,8 +104,6 @@ class RobotInLetters:
         >>> equations.g[1] == equations.read("981/100 * m2*L2*cos(q1 + q2)")
         True
         """
-        from qddot.symbolic.exact.expressions import read_expression
-
         return read_expression(self, expression)
 
     def letter(self, name: Any) -> int:
@@ -136,7 +134,7 @@ class RobotInLetters:
             return lambda p: self.alphabet.parameter_derivative(p, i)
         if generator.kind != "position":
             return lambda p: self.alphabet.rate_derivative(p, i)
-        columns = [c for c, letters in enumerate(self.alphabet.gradients) if any(k == i and r == 1 for k, r in letters)]
+        columns = [c for c, letters in enumerate(self.alphabet.gradients) if letters.get(i) == 1]
         if len(columns) != 1:
             raise InputError(f"{name} is not the integral of one rate: there is no such derivative")
         return lambda p: self.alphabet.derivative(p, columns[0])
@@ -149,8 +147,6 @@ class RobotInLetters:
         >>> stretched(equations.read("cos(q2)*m2")) == equations.read("m2")
         True
         """
-        from qddot.symbolic.exact.expressions import substitution
-
         return substitution(self, values)
 
     # kinematics -----------------------------------------------------------------------------------------------------------

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from qddot.arguments import mapping
+from qddot.constraints.constrained import as_constraints
 from qddot.errors import InputError, unknown_name
 from qddot.model.description import Limits
 from qddot.robot import Robot
+from qddot.symbolic.derivation.steps import Derivation
+from qddot.system.derivation import derive
+from qddot.system.equations import SystemEquations
 from qddot.system.lagrangian import Lagrangian, as_names, in_letters, lagrangian, refuse_unknown_functions
 from qddot.system.model import WITHOUT_LINKS, SystemModel, as_rows, needs_links
-
-if TYPE_CHECKING:
-    from qddot.symbolic.derivation.steps import Derivation
-    from qddot.system.equations import SystemEquations
 
 
 class System(Robot):
@@ -144,9 +144,6 @@ class System(Robot):
         >>> print(pendulum.equations().M)
         [[m*l**2]]
         """
-        from qddot.constraints.constrained import as_constraints
-        from qddot.system.equations import SystemEquations
-
         return SystemEquations(self.model, symbols, () if constraints is None else as_constraints(self.model, constraints))
 
     def _forced(self, quantity: str, inputs: dict[str, Any], f_ext: Any, f_tip: Any, options: Any, **fixed: str) -> Any:
@@ -160,8 +157,6 @@ class System(Robot):
         >>> pendulum = qddot.System("m*l**2*thetad**2/2", "-m*g*l*cos(theta)", coordinates=["theta"])
         >>> path = pendulum.derive().save("pendulum.html")
         """
-        from qddot.system.derivation import derive
-
         return derive(self, method, **options)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -267,17 +267,6 @@ class Alphabet:
                 return self.ring.letters[i]
         raise NotPolynomialError(f"({x})^(-1/4) is no letter of these equations")
 
-    def _softened_slopes(self, p: Poly, slope: Callable[[Poly], Poly]) -> Poly:
-        """Return the derivative of p through its smoothed rates; `slope` differentiates their arguments."""
-        total = self.ring.constant(0)
-        for i in p.letters() & self.softened.keys():
-            total = total - p.partial(i) * slope(self.softened[i]) * self.ring.letters[i] ** 5 / 4
-        return total
-
-    def rate_derivative(self, p: Poly, i: int) -> Poly:
-        """Return the derivative with respect to a rate or an acceleration, letter i, through smoothed rates too."""
-        return p.partial(i) + self._softened_slopes(p, lambda x: x.partial(i))
-
     def by_magnitude(self, p: Poly, i: int) -> tuple[Poly, Poly]:
         """Return (times, rest) with `p = times |load| + rest`, where letter i is the sign of the load: `|load| = load * sign`."""
         times, rest = divmod(p.p, self.ring.raw[i] * self.ring.adopted(self.signs[i]).p)
@@ -302,36 +291,45 @@ class Alphabet:
 
     # calculus -------------------------------------------------------------------------------------------------------------
 
-    def _gradients(self, mechanism: Mechanism) -> list[list[tuple[int, Poly]]]:
+    def _gradients(self, mechanism: Mechanism) -> list[dict[int, Poly]]:
         """Return for each column of qd the letters that change with it, and their derivatives."""
-        found: list[list[tuple[int, Poly]]] = [[] for _ in range(mechanism.nv)]
+        found: list[dict[int, Poly]] = [{} for _ in range(mechanism.nv)]
         for part, places, columns in mechanism.parts():
             q, v = places.start, columns.start
             if isinstance(part, (Revolute, Prismatic, Helical)):
-                found[v].append((self._at["position", q], self.ring.constant(1)))
+                found[v][self._at["position", q]] = self.ring.constant(1)
                 for angle, (cos, sin) in self.angles.items():
                     if angle.coordinate == q:
                         rate = self.exact(angle.multiple)
-                        found[v] += [(self._at["cos", angle], -sin * rate), (self._at["sin", angle], cos * rate)]
+                        found[v] |= {self._at["cos", angle]: -sin * rate, self._at["sin", angle]: cos * rate}
                 continue
             w, x, y, z = self.q[q : q + 4]
             rates = [(-x, w, z, -y), (-y, -z, w, x), (-z, y, -x, w)]
             for k, rate in enumerate(rates):
-                found[v + k] += [(self._at["quaternion", q + j], r / 2) for j, r in enumerate(rate)]
+                found[v + k] |= {self._at["quaternion", q + j]: r / 2 for j, r in enumerate(rate)}
             if isinstance(part, Free):
                 R = part.transform(self, self.q[places]).R
                 for k in range(3):
-                    found[v + 3 + k] += [(self._at["position", q + 4 + j], R[j][k]) for j in range(3)]
+                    found[v + 3 + k] |= {self._at["position", q + 4 + j]: R[j][k] for j in range(3)}
         return found
+
+    def _chain(self, p: Poly, slopes: Mapping[int, Poly]) -> Poly:
+        """Return the derivative of p, given those of its letters, also through the smoothed rates that contain these."""
+        total = self.ring.constant(0)
+        for i in p.letters() & (slopes.keys() | self.softened.keys()):
+            if i in slopes:
+                total = total + p.partial(i) * slopes[i]
+            elif inside := self._chain(self.softened[i], slopes):
+                total = total - p.partial(i) * inside * self.ring.letters[i] ** 5 / 4
+        return total
 
     def derivative(self, p: Poly, column: int) -> Poly:
         """Return the derivative with respect to the joint variable of a column (along the tangent, for a quaternion)."""
-        present = p.letters()
-        total = self.ring.constant(0)
-        for i, rate in self.gradients[column]:
-            if i in present:
-                total = total + p.partial(i) * rate
-        return total
+        return self._chain(p, self.gradients[column])
+
+    def rate_derivative(self, p: Poly, i: int) -> Poly:
+        """Return the derivative with respect to a rate or an acceleration, letter i."""
+        return self._chain(p, {i: self.ring.constant(1)})
 
     def time_derivative(self, p: Poly) -> Poly:
         """Return the derivative along the motion, `sum dp/dq_i qd_i + dp/dqd_i qdd_i`. Raises NotPolynomialError: p has a letter
@@ -353,26 +351,20 @@ class Alphabet:
     def parameter_derivative(self, p: Poly, i: int) -> Poly:
         """Return the derivative with respect to a parameter, through letters made of it. Raises NotPolynomialError: an atom with
         it inside has a derivative that is no polynomial."""
-        total = p.partial(i) + self._softened_slopes(p, lambda x: self.parameter_derivative(x, i))
-        for k in self.dependents(i):
-            generator = self.ring.generators[k]
-            if not p.degree(k):
+        symbol, slopes = self.ring.generators[i].of, {i: self.ring.constant(1)}
+        present = p.letters().union(*(self.softened[k].letters() for k in p.letters() & self.softened.keys()))
+        for k in present.intersection(self.dependents(i)):
+            name, kind, of = self.ring.generators[k]
+            if isinstance(of, Angle):
+                c, s = self.angles[of]
+                rate = self.exact(sympy.diff(of.multiple, symbol)) * (1 if of.coordinate is None else self.q[of.coordinate])
+                slopes[k] = rate * (-s if kind == "cos" else c)
                 continue
-            if isinstance(generator.of, Angle):
-                angle, symbol = generator.of, self.ring.generators[i].of
-                rate = self.exact(sympy.diff(angle.multiple, symbol))
-                if angle.coordinate is not None:
-                    rate = self.q[angle.coordinate] * rate
-                c, s = self.angles[angle]
-                total = total + p.partial(k) * rate * (-s if generator.kind == "cos" else c)
-                continue
-            inside = generator.of if generator.kind == "atom" else 1 / generator.of
             try:
-                rate = self.exact(sympy.diff(inside, self.ring.generators[i].of))
+                slopes[k] = self.ring.constant(self.exact(sympy.diff(of if kind == "atom" else 1 / of, symbol)))
             except KeyError:
-                raise NotPolynomialError(f"the derivative of {generator.name} is no polynomial in these letters") from None
-            total = total + p.partial(k) * rate
-        return total
+                raise NotPolynomialError(f"the derivative of {name} is no polynomial in these letters") from None
+        return self._chain(p, slopes)
 
 
 def added(a: Pair, b: Pair) -> Pair:

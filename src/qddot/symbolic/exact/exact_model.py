@@ -10,11 +10,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 from qddot.arguments import word
 from qddot.errors import InputError
-from qddot.model.description import Frame, Joint, Link
+from qddot.model.description import Frame, Joint, Link, scalars_in
 from qddot.model.directed import Pair, pair
 from qddot.model.drive import Drive, JointSide
 from qddot.model.friction import LAWS, Law, ShaftFriction
@@ -47,39 +48,9 @@ IDENTITY = Mat()
 MOMENTS = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
 
 
-class Mass(NamedTuple):
-    """An inertia with the attributes that `lower` needs."""
-
-    rigid: RigidInertia
-
-    @property
-    def moments(self) -> PseudoInertia:
-        return PseudoInertia.of(self.rigid)
-
-
-class Side(NamedTuple):
-    """A drive with the attributes that `lower` needs."""
-
-    at_joint: JointSide = JointSide()
-    gear_ratio: Scalar = 1
-    rotor_inertia: Scalar = 0
-    rotor_axis: Vec | None = None
-    rotor_turn: Mat = Mat()
-    series_stiffness: Scalar | None = None
-    series_damping: Scalar = 0
-
-
-class Coupled(NamedTuple):
-    """A transmission with the attributes that `lower` needs."""
-
-    joints: Sequence[str]
-    matrix: Sequence[Sequence[Scalar]]
-    drives: Sequence[Side | None]
-    motors: Sequence[str]
-
-
 class ExactModel:
-    """A model whose numbers are fractions and polynomials; to `LiftedModel` it is a `Model`.
+    """A model whose numbers are fractions and polynomials; to `LiftedModel` it is a `Model`. Parts whose own class would make
+    floats of them (inertias, drives, transmissions) are plain namespaces with the attributes that `lower` needs.
 
     Args:
         source: the robot.
@@ -159,10 +130,11 @@ class ExactModel:
 
     # making exact ---------------------------------------------------------------------------------------------------------
 
-    def _mass(self, inertia: Inertia) -> Mass:
+    def _mass(self, inertia: Inertia) -> SimpleNamespace:
         exact = self.alphabet.exact
         m, c = exact(inertia.mass), map_scalars(exact, inertia.com)
-        return Mass(RigidInertia(m, c * m, map_scalars(exact, inertia.tensor) + steiner(m, c)))
+        rigid = RigidInertia(m, c * m, map_scalars(exact, inertia.tensor) + steiner(m, c))
+        return SimpleNamespace(rigid=rigid, moments=PseudoInertia.of(rigid))
 
     def _joint(self, joint: Joint, side: JointSide | None) -> Joint:
         """Return the joint with its axis turned onto z, and its drive seen from its coordinate, or from that of its leader."""
@@ -175,18 +147,22 @@ class ExactModel:
         pitch, rate = exact(joint.pitch), exact(joint.rate)
         return replace(joint, origin=origin, axis=Z, tip=tip, pitch=pitch, rate=rate, drive=drive, mimic=None)  # type: ignore[arg-type]
 
-    def _drive(self, drive: Drive, side: JointSide, where: str) -> Side:
+    def _drive(self, drive: Drive, side: JointSide, where: str) -> SimpleNamespace:
         exact = self.alphabet.exact
-        axis = drive.rotor_axis
-        turn = Mat() if axis is None else self._rotation(drive.rotor_turn, f"{where}, rotor")
-        series = None if drive.series_stiffness is None else exact(drive.series_stiffness)
-        ratio, inertia, damping = exact(drive.gear_ratio), exact(drive.rotor_inertia), exact(drive.series_damping)
-        return Side(side.map(exact), ratio, inertia, axis, turn, series, damping)
+        return SimpleNamespace(
+            at_joint=side.map(exact),
+            gear_ratio=exact(drive.gear_ratio),
+            rotor_inertia=exact(drive.rotor_inertia),
+            rotor_axis=drive.rotor_axis,
+            rotor_turn=IDENTITY if drive.rotor_axis is None else self._rotation(drive.rotor_turn, f"{where}, rotor"),
+            series_stiffness=None if drive.series_stiffness is None else exact(drive.series_stiffness),
+            series_damping=exact(drive.series_damping),
+        )
 
-    def _coupled(self, x: Transmission, sides: Mapping[str, JointSide]) -> Coupled:
+    def _coupled(self, x: Transmission, sides: Mapping[str, JointSide]) -> SimpleNamespace:
         matrix = [[self.alphabet.exact(ratio) for ratio in row] for row in x.matrix]
         drives = [drive and self._drive(drive, sides[name], name) for name, drive in zip(x.motors, x.drives)]
-        return Coupled(x.joints, matrix, drives, x.motors)
+        return SimpleNamespace(joints=x.joints, matrix=matrix, drives=drives, motors=x.motors)
 
     def _pose(self, pose: Transform, where: str) -> Transform:
         return Transform(self._rotation(pose.R, where), map_scalars(self.alphabet.exact, pose.p))
@@ -322,36 +298,11 @@ def renamed(law: Law, friction: ShaftFriction, new: Mapping[str, Scalar]) -> Sca
 
 def numbers_of(model: Model, sides: Mapping[str, JointSide]) -> list[Scalar]:
     """Return every number of a description that may be an expression, as it will be read."""
-    things: list[Any] = [model.gravity, *(frame.pose for frame in model.frames)]
-    for link in model.links:
-        if link.inertia:
-            things += [link.inertia.com, link.inertia.tensor, link.inertia.mass]
-    for joint in model.joints:
-        things += [joint.origin, joint.tip, joint.pitch, joint.rate]
-        if joint.kind in TURNED and joint.axis != Z:
-            things.append(z_onto(joint.axis))
-    for _, multiplier, offset in model.leaders.values():
-        things += [multiplier, offset]
-    things += sides.values()
-    for drive in (*(joint.drive for joint in model.joints), *(drive for x in model.transmissions for drive in x.drives)):
-        if drive:
-            things += [drive.rotor_turn, drive.gear_ratio, drive.rotor_inertia, drive.series_stiffness or 0.0]
-            things += [drive.series_damping, drive.resistance, drive.inductance, drive.torque_constant]
-    things += [ratio for x in model.transmissions for row in x.matrix for ratio in row]
-    return scalars_in(*things)
-
-
-def scalars_in(*things: Any) -> list[Scalar]:
-    """Return every scalar in scalars, nested tuples and values of drives."""
-    found: list[Scalar] = []
-
-    def note(x: Scalar) -> Scalar:
-        found.append(x)
-        return x
-
-    for thing in things:
-        thing.map(note) if hasattr(thing, "map") else map_scalars(note, thing)
-    return found
+    things: list[Any] = [model.gravity, *model.joints, *model.transmissions, *model.leaders.values(), *sides.values()]
+    things += [*(x.pose for x in model.frames), *(x.inertia for x in model.links if x.inertia)]
+    things += [z_onto(joint.axis) for joint in model.joints if joint.kind in TURNED and joint.axis != Z]
+    drives = [*(joint.drive for joint in model.joints), *(drive for x in model.transmissions for drive in x.drives)]
+    return scalars_in(*things, *(drive.rotor_turn for drive in drives if drive))
 
 
 def shown(k: int) -> str:

@@ -9,6 +9,7 @@ import sympy
 
 from qddot.arguments import mapping
 from qddot.errors import InputError
+from qddot.formats.expression import EVERY_FUNCTION, Scope
 from qddot.symbolic.exact.reading import exactly, read
 from qddot.symbolic.exact.ring import Generator, NotPolynomialError, Poly
 from qddot.symbolic.printing.to_sympy import Letters, expression_of
@@ -53,8 +54,6 @@ def read_expression(equations: RobotInLetters, expression: Any) -> Poly:
 
 def parsed(text: str) -> Any:
     """Return a text as a SymPy expression, in which `sqrt(2)` and `1/3` are not rounded."""
-    from qddot.formats.expression import EVERY_FUNCTION, Scope
-
     scope = Scope(functions=EVERY_FUNCTION)
     try:
         value = scope.evaluate(text)

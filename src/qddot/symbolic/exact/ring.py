@@ -146,18 +146,10 @@ class Poly:
         return Poly(self.ring, -self.p, self.marks)
 
     def __sub__(self, o: Any) -> Poly:
-        if o.__class__ is Poly:
-            if o.ring is not self.ring:
-                o = self.ring.adopted(o)
-            return Poly(self.ring, self.p - o.p, self.marks | o.marks)
-        if o.__class__ not in NUMBERS:
-            return NotImplemented
-        return self if o == 0 else Poly(self.ring, self.p - number(o), self.marks)
+        return self + -o
 
     def __rsub__(self, o: Any) -> Poly:
-        if o.__class__ not in NUMBERS:
-            return NotImplemented
-        return -self if o == 0 else Poly(self.ring, number(o) - self.p, self.marks)
+        return -self + o
 
     def __mul__(self, o: Any) -> Any:
         if o.__class__ is Poly:

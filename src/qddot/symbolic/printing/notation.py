@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from decimal import ROUND_DOWN, ROUND_HALF_EVEN, Context, Decimal, Inexact
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -132,58 +133,40 @@ def shown(x: Fraction, fractions: bool, digits: int, rounded: bool = False, exac
         return Shown(str(x.numerator))
     if fractions and x.numerator <= 12 and x.denominator <= 12 and x.denominator % 5:
         return Shown(str(x.numerator), str(x.denominator))
-    decimal = finite(x, exact)
-    if decimal is not None:
-        return decimal
+    decimal, is_cut = quotient(x, exact)
+    if not is_cut:
+        return in_full(decimal)
     if x.numerator < 100 and x.denominator < 100:
         return Shown(str(x.numerator), str(x.denominator))
-    order = magnitude(x)
     if rounded:
-        near = round(x * Fraction(10) ** (digits - 1 - order)) * Fraction(10) ** (order - digits + 1)
-        places = digits - 1 - magnitude(near)
+        near, _ = quotient(x, digits, ROUND_HALF_EVEN)
+        places = digits - 1 - near.adjusted()
         if 0 < places <= EXACT:  # 2.3996 is 2.40: a zero that is a significant digit is shown
-            return Shown(placed(str(near * 10**places), places), rounded=True)
-        return (finite(near, digits) or Shown(str(near.numerator)))._replace(rounded=True)
-    kept = str(x * Fraction(10) ** (digits - 1 - order) // 1)
-    cut = Fraction(int(kept)) * Fraction(10) ** (order - digits + 1) != x
+            return Shown(f"{near:.{places}f}", rounded=True)
+        return in_full(near)._replace(rounded=True)
+    kept, is_cut = quotient(x, digits)
+    order = kept.adjusted()
     if -5 < order < digits:
-        return Shown(placed(kept, digits - 1 - order), cut=cut)
-    return Shown(placed(kept, digits - 1), cut=cut, exponent=order)
+        return Shown(f"{kept:.{digits - 1 - order}f}", cut=is_cut)
+    return Shown(f"{mantissa(kept):.{digits - 1}f}", cut=is_cut, exponent=order)
 
 
-def finite(x: Fraction, exact: int) -> Shown | None:
-    """Return the decimal if it has at most `exact` digits; otherwise None."""
-    twos, fives = (multiplicity(prime, x.denominator) for prime in (2, 5))
-    if x.denominator != 2**twos * 5**fives:
-        return None
-    places = max(twos, fives)
-    whole = str(x.numerator * 10**places // x.denominator)
-    significant = whole.strip("0")
-    if len(significant) > exact:
-        return None
-    if len(whole) <= EXACT and places <= EXACT:
-        return Shown(placed(whole, places))
-    return Shown(placed(significant, len(significant) - 1), exponent=magnitude(x))
+def quotient(x: Fraction, digits: int, rounding: str = ROUND_DOWN) -> tuple[Decimal, bool]:
+    """Return a fraction as a decimal with at most so many digits, and True if it has more."""
+    context = Context(prec=digits, rounding=rounding)
+    found = context.divide(Decimal(x.numerator), Decimal(x.denominator)).normalize(context)
+    return found, bool(context.flags[Inexact])
 
 
-def multiplicity(prime: int, n: int) -> int:
-    """Return how often a prime divides n."""
-    count = 0
-    while n % prime == 0:
-        n //= prime
-        count += 1
-    return count
+def in_full(x: Decimal) -> Shown:
+    """Return all digits of a decimal; with a power of ten if there are many zeros."""
+    order, places = x.adjusted(), max(0, -int(x.as_tuple().exponent))
+    if places <= EXACT and order + places < EXACT:
+        return Shown(f"{x:f}")
+    return Shown(f"{mantissa(x):f}", exponent=order)
 
 
-def magnitude(x: Fraction) -> int:
-    """Return the power of ten of the first digit."""
-    guess = len(str(x.numerator)) - len(str(x.denominator))
-    return guess if x >= Fraction(10) ** guess else guess - 1
-
-
-def placed(whole: str, places: int) -> str:
-    """Return digits with a decimal point that many places from the right."""
-    if places <= 0:
-        return whole
-    whole = whole.rjust(places + 1, "0")
-    return f"{whole[:-places]}.{whole[-places:]}"
+def mantissa(x: Decimal) -> Decimal:
+    """Return the decimal with its point behind the first digit."""
+    digits = x.as_tuple().digits
+    return Decimal((0, digits, 1 - len(digits)))

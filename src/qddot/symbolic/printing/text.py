@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from qddot.symbolic.printing.notation import Shown, rate
+from qddot.symbolic.printing.presentation import Presentation, Style
 from qddot.symbolic.printing.printer import Printer
 from qddot.symbolic.printing.tree import Symbol, Wave
 
@@ -80,8 +81,6 @@ def nested(array: np.ndarray, indent: int = 0) -> str:
 
 def brief(form: Form) -> str:
     """Return the text of a form with long entries only counted: `<258 terms>`."""
-    from qddot.symbolic.printing.presentation import Presentation, Style
-
     printer, presentation = TextPrinter(form.equations, Style()), Presentation(form.equations, Style())
     long = BRIEF if form.shape == () else max(4, BRIEF // max(1, form.entries.size))
     texts = [printer.expression(presentation.entry(x)) if len(x) <= long else f"<{len(x)} terms>" for x in form.entries.flat]

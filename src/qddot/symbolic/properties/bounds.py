@@ -9,13 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import sympy
 
 from qddot.compile.evaluate import Evaluator
 from qddot.errors import QddotError
+from qddot.model.model import Model
+from qddot.symbolic.equations import Equations
 from qddot.symbolic.properties.certify import (
     CLOSE,
     certify,
@@ -33,10 +35,6 @@ from qddot.symbolic.properties.optimum import maximise
 from qddot.symbolic.properties.ranges import Ranges, Sum, added, express, largest, norm_sums
 from qddot.symbolic.properties.reach import Reach, reach
 from qddot.symbolic.properties.spectrum import Compact, Enclosure, Spectrum
-
-if TYPE_CHECKING:
-    from qddot.model.model import Model
-    from qddot.symbolic.equations import Equations
 
 NORMS = (1, 2, np.inf)
 WORK = 2e6  # boxes times waves times variables, for each bound
@@ -319,13 +317,9 @@ def christoffel(equations: Equations) -> np.ndarray:
     """Return Gamma_ijk with `c_k = sum_ij Gamma_ijk qd_i qd_j`; where qd is not the rate of q, from the Coriolis matrix."""
     if equations.nq == equations.nv:
         return equations.christoffel.entries
-    C: Any = equations.coriolis_matrix().entries
-    n = equations.nv
-    letters = [next(iter(rate.letters())) for rate in equations.alphabet.qd]
-    gamma = np.empty((n, n, n), dtype=object)
-    for i, j, k in np.ndindex(n, n, n):
-        gamma[i, j, k] = C[k, j].partial(letters[i])
-    return gamma
+    rates = [equations.alphabet.index("velocity", c) for c in range(equations.nv)]
+    columns = equations.coriolis_matrix().entries.T
+    return np.array([[[x.partial(i) for x in column] for column in columns] for i in rates], dtype=object)
 
 
 def with_ones(model: Model) -> Evaluator | None:

@@ -5,17 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from qddot.errors import InputError, unknown_name
 from qddot.model.joints import quaternion_exp
-
-if TYPE_CHECKING:
-    from qddot.model.model import Model
-    from qddot.symbolic.exact.alphabet import Alphabet
-    from qddot.symbolic.properties.harmonics import Harmonics
+from qddot.model.model import Model
+from qddot.symbolic.exact.alphabet import Alphabet
+from qddot.symbolic.properties.harmonics import Harmonics
 
 FULL = math.pi * (1 + 4e-16)  # not less than pi
 
@@ -39,16 +37,20 @@ class Domain:
                 self.lower[c.q.start], self.upper[c.q.start] = c.limits.lower, c.limits.upper
         self._give(limits)
         self.start, self.end = np.zeros(mechanism.nv), np.zeros(mechanism.nv)
+        self._turns: list[tuple[int, int]] = []  # where each quaternion begins in q, and its rates in qd
+        plain: list[tuple[int, int]] = []  # place of each other coordinate in q, and of its rate in qd
         for part, at, columns in mechanism.parts():
             q, v = at.start, columns.start
             if part.quaternion:
+                self._turns.append((q, v))
                 self.lower[q : q + 4], self.upper[q : q + 4] = -1.0, 1.0
                 self.start[v : v + 3], self.end[v : v + 3] = -np.pi, np.pi
                 q, v = q + 4, v + 3
             elif part.angle and not (np.isfinite(self.lower[q]) and np.isfinite(self.upper[q])):
                 self.lower[q], self.upper[q] = around(alphabet, q)
-            plain = part.nv - 3 * part.quaternion
-            self.start[v : v + plain], self.end[v : v + plain] = self.lower[q : q + plain], self.upper[q : q + plain]
+            plain += zip(range(q, at.stop), range(v, columns.stop))
+        self._q, self._v = np.array(plain, dtype=int).reshape(-1, 2).T
+        self.start[self._v], self.end[self._v] = self.lower[self._q], self.upper[self._q]
 
     def _give(self, limits: Any) -> None:
         """Replace the robot's limits by the caller's."""
@@ -82,15 +84,9 @@ class Domain:
 
     def columns(self, variables: Any) -> np.ndarray:
         """Return the columns of qd that change these entries of q."""
-        chosen = set(map(int, variables))
-        found: list[int] = []
-        for part, at, columns in self.mechanism.parts():
-            q, v = at.start, columns.start
-            if part.quaternion:
-                found += range(v, v + 3) if chosen & set(range(q, q + 4)) else ()
-                q, v = q + 4, v + 3
-            found += (v + i for i in range(part.nv - 3 * part.quaternion) if q + i in chosen)
-        return np.array(found, dtype=int)
+        chosen = np.array(sorted(variables), dtype=int)
+        turns = [range(v, v + 3) for q, v in self._turns if np.isin(range(q, q + 4), chosen).any()]
+        return np.sort(np.concatenate([self._v[np.isin(self._q, chosen)], *turns])).astype(int)
 
     def configurations(self, columns: np.ndarray, x: np.ndarray) -> np.ndarray:
         """Return q (m, nq) for values (m, columns) of some columns, with the others in the middle of their range."""
@@ -100,13 +96,9 @@ class Domain:
         v = np.tile(rest, (len(x), 1))
         v[:, columns] = x
         q = np.empty((len(x), self.mechanism.nq))
-        for part, at, own in self.mechanism.parts():
-            i, k = at.start, own.start
-            if part.quaternion:
-                q[:, i : i + 4] = quaternion_exp(v[:, k : k + 3])
-                i, k = i + 4, k + 3
-            plain = part.nv - 3 * part.quaternion
-            q[:, i : i + plain] = v[:, k : k + plain]
+        q[:, self._q] = v[:, self._v]
+        for i, k in self._turns:
+            q[:, i : i + 4] = quaternion_exp(v[:, k : k + 3])
         return q
 
     def middle(self) -> np.ndarray:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import sympy
 
-if TYPE_CHECKING:
-    from qddot.symbolic.exact.ring import Ring
-    from qddot.symbolic.properties.harmonics import Harmonics, Powers
+from qddot.symbolic.exact.ring import Ring
+from qddot.symbolic.properties.harmonics import Harmonics, Powers
 
 PAD = 1e-15  # more than the rounding of a sine
 SAME = 1e-12  # rad, within which a limit counts as a multiple of 30 degrees

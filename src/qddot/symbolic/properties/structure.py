@@ -4,23 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from qddot.algorithms.inverse_dynamics import load_torque
+from qddot.algorithms.stacked import spatial_matrix
 from qddot.model.joints import Rotor
-from qddot.model.lower import WORLD
+from qddot.model.lower import WORLD, LiftedBody
+from qddot.symbolic.equations import Equations
 from qddot.symbolic.exact.minors import determinant
 from qddot.symbolic.exact.ring import Poly
 from qddot.symbolic.form import Form
 from qddot.symbolic.properties.bounds import DETERMINANT, Bounds
 from qddot.symbolic.properties.harmonics import Harmonics
 from qddot.symbolic.properties.ranges import Ranges
-
-if TYPE_CHECKING:
-    from qddot.model.lower import LiftedBody
-    from qddot.symbolic.equations import Equations
 
 SMALL = 4  # the most joints for which minors of M are computed
 SAMPLES = 10_000
@@ -125,13 +123,13 @@ def every_link_is_solid(equations: Equations) -> bool:
     link of its own. Instead of a link, a rotor that spins on the link before or on the ground suffices. A motor with a coordinate
     of its own must have inertia."""
     links, shafts = links_and_shafts(equations)
-    if not all(is_positive(spatial_inertia(shaft.inertia), strictly=False) for shaft in shafts):
+    if not all(is_positive(spatial_matrix(shaft.inertia), strictly=False) for shaft in shafts):
         return False
     for body in links:
         below = [shaft for shaft in shafts if shaft.parent in (WORLD, body.parent)]
         armature = number(body.drive.armature) if body.is_driven else 0
         rotor = len(body.columns) == 1 and ((armature or 0) > 0 or spins(below, body.columns[0]))
-        if not is_positive(spatial_inertia(body.inertia), strictly=not rotor):
+        if not is_positive(spatial_matrix(body.inertia), strictly=not rotor):
             return False
     return all(spins(shafts, c) for c in range(equations.nv) if is_motor(equations, c))
 
@@ -156,14 +154,6 @@ def spins(shafts: list[LiftedBody], column: int) -> bool:
     )
 
 
-def spatial_inertia(inertia: Any) -> list[list[Any]]:
-    """Return the spatial inertia as a matrix (6, 6), angular first."""
-    m, h, I = inertia
-    H = [[0, -h.z, h.y], [h.z, 0, -h.x], [-h.y, h.x, 0]]
-    top = [[*row, *cross] for row, cross in zip(I, H)]
-    return top + [[*(H[j][i] for j in range(3)), *(m if i == j else 0 for j in range(3))] for i in range(3)]
-
-
 def number(x: Any) -> Fraction | None:
     """Return an exact number; None if it has letters."""
     if isinstance(x, Poly):
@@ -171,7 +161,7 @@ def number(x: Any) -> Fraction | None:
     return Fraction(x)
 
 
-def is_positive(matrix: list[list[Any]], strictly: bool) -> bool:
+def is_positive(matrix: np.ndarray, strictly: bool) -> bool:
     """Tell by elimination whether a symmetric matrix of exact numbers is positive (semi)definite; False if it has letters."""
     known = [[number(x) for x in row] for row in matrix]
     rows = [[x for x in row if x is not None] for row in known]
