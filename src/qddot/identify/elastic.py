@@ -21,8 +21,8 @@ from scipy.optimize import least_squares
 
 from qddot.arguments import finite_array
 from qddot.errors import InputError
+from qddot.identify.deviations import deviations
 from qddot.identify.more_columns import covariance_by_blocks, errors, weighted
-from qddot.identify.physical.log_cholesky import deviations
 from qddot.identify.regression.base import Base, base_parameters
 from qddot.identify.regression.drive_terms import ARRAYS
 from qddot.identify.regression.parameter_set import ParameterSet
@@ -186,7 +186,7 @@ def from_motors(robot: Robot, motor: Signals, base: Base) -> ElasticJoints:
         c = solution.x / size
         rows = wound_rows(motor, base, known, c, wound)
         theta, sigma = weighted(rows)
-    spread = deviations(solution.jac, solution.fun, np.eye(n), samples=len(solution.fun)) / size
+    spread = deviations(solution.jac, solution.fun, len(solution.fun)) / size
     sure = c > ELASTIC_SURE * spread
     K = 1 / np.where(sure, c, np.inf)
     constants = np.column_stack([rotors, theta[r:].reshape(n, -1)]).ravel()

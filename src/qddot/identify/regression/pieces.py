@@ -17,29 +17,24 @@ from qddot.thresholds import CHUNK_BLOCKS, SHORTEST_BLOCK, STANDSTILL, TIME_BLOC
 
 
 class Stretch(NamedTuple):
-    """Consecutive samples of a prepared log, with the further samples at both ends that the filter needs, as far as there are
-    any."""
+    """Consecutive samples of a prepared log. Other processes get them too, so they hold arrays only."""
 
-    motion: Samples
-    paces: np.ndarray
+    motion: Samples  # these samples, and those at both ends that the filter needs, as far as there are any
+    paces: np.ndarray  # of each joint at each filtered sample (M, nv), see `Signals.paces`
     low_pass: LowPass
     factor: int
     lead: int = 0
     trail: int = 0
-    step: int = 1
-    cuts: tuple[int, ...] = ()
-
-    def samples(self) -> Samples:
-        return self.motion
-
-    def pace(self) -> np.ndarray:
-        return self.paces
+    step: int = 1  # number of samples of which one suffices to represent a smooth signal; 1 if all are needed
+    cuts: tuple[int, ...] = ()  # indices of the filtered samples at which further blocks begin
 
     def thinned(self) -> Samples:
+        """Every `step`-th sample, which suffices for smooth signals."""
         start = self.low_pass.half % self.step  # kernels are centred on samples that are kept
         return Samples(*(x[start :: self.step] for x in self.motion))
 
     def filtered(self, x: np.ndarray, thinned: bool = False) -> np.ndarray:
+        """Filter a signal (N, ...) along all samples, or along the thinned ones: (M, ...)."""
         return self.low_pass.decimated(x, self.factor, lead=self.lead, trail=self.trail, step=self.step if thinned else 1)
 
 
