@@ -16,5 +16,5 @@ def deviations(J: np.ndarray, residuals: np.ndarray, samples: int) -> np.ndarray
     rank = int(np.count_nonzero(s > JACOBIAN_RANK * s.max(initial=0.0)))
     variance = residuals @ residuals / max(samples - rank, 1)
     seen, unseen = np.split(Vt.T, [rank], axis=1)
-    found = np.sqrt(variance) * np.linalg.norm((1 / size)[:, None] * seen / s[:rank], axis=1)
+    found = np.sqrt(variance) * np.linalg.norm(np.diag(1 / size) @ seen / s[:rank], axis=1)
     return np.where(np.linalg.norm(unseen, axis=1) > 1e-6, np.inf, found)

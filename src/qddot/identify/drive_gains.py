@@ -111,11 +111,9 @@ def drive_gains(
     >>> qddot.identify.drive_gains(robot, alone, loaded, load).gains.round(3)
     array([2., 3.])
     """
-    parameter_set = parameter_set or ParameterSet.of(robot)
-    base = base_parameters(parameter_set)
+    base = base_parameters(parameter_set or ParameterSet.of(robot))
     runs = [moved(robot, recorded, cutoff) for recorded in (unloaded, loaded)]
-    independent = list(base.independent)
-    Y = np.vstack([run.filtered(parameter_set.matrix(*run.motion)[..., independent]) for run in runs])
+    Y = np.vstack([run.filtered(base.matrix(*run.motion)) for run in runs])
     alone, signal = (run.filtered(run.samples.tau) for run in runs)
     ten = np.array(load.ten_vector(), float)
     carried = load_regressor(robot, *runs[1].motion, robot.tip if frame is None else frame) @ ten

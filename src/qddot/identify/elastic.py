@@ -140,7 +140,7 @@ def from_both(robot: Robot, motor: Signals, link: Signals, base: Base) -> Elasti
     """Fit both equations at once, which are linear in all parameters."""
     n, r = robot.nv, base.rank
     width = r + len(MOTOR) * n + 3 * n  # links, motors, then stiffness, damping and a zero of each gear
-    Y = base.parameter_set.matrix(link.q, link.qd, link.qdd)[..., list(base.independent)]
+    Y = base.matrix(link.q, link.qd, link.qdd)
     rows = []
     for j in range(n):
         own, tau = motor_columns(motor, j), motor.tau_raw[:, j]
@@ -216,7 +216,7 @@ def wound_rows(
     """Filtered rows `[Y_B(q) | friction of the motors | tau]` of each joint, with links that lag the motors by `c` times the load
     `wound`."""
     q, qd, qdd = (x - c * part for x, part in zip((motor.q, motor.qd, motor.qdd), wound))
-    Y = base.parameter_set.matrix(q, qd, qdd)[..., list(base.independent)]
+    Y = base.matrix(q, qd, qdd)
     first, found = 0 if rotors else 1, []
     for j in range(len(c)):
         own = motor_columns(motor, j)[:, first:]

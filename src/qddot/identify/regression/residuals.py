@@ -163,7 +163,7 @@ def residuals(base: Base, theta: np.ndarray, signals: Signals, rows: Rows | None
     parameter_set, rows = base.parameter_set, rows or Rows(base)
     motion = Samples(signals.q, signals.qd, signals.qdd, signals.tau_raw)
     parts = (Samples(*(x[segment] for x in motion)) for segment in signals.segments)
-    found = [rows.predicted(part, theta, signals.step) for part in parts]
+    found = [rows.predicted(part, theta, signals.low_pass.step) for part in parts]
     predicted = np.concatenate(found) if len(found) > 1 else found[0]
     if rows.evaluator.knows:
         predicted += parameter_set.known_torque(*motion[:3])
