@@ -24,13 +24,12 @@ from qddot.errors import InputError
 from qddot.identify.deviations import deviations
 from qddot.identify.more_columns import covariance_by_blocks, errors, weighted
 from qddot.identify.regression.base import Base, base_parameters
-from qddot.identify.regression.drive_terms import ARRAYS
+from qddot.identify.regression.drive_terms import dry_step
 from qddot.identify.regression.parameter_set import ParameterSet
 from qddot.identify.regression.residuals import relative
 from qddot.identify.regression.signals import Signals, prepare, slopes
 from qddot.logs.log import Log
 from qddot.model.drive import Drive
-from qddot.model.friction import ShaftFriction
 from qddot.thresholds import ELASTIC_ROUNDS, ELASTIC_SURE, STANDSTILL
 
 if TYPE_CHECKING:
@@ -197,8 +196,7 @@ def from_motors(robot: Robot, motor: Signals, base: Base) -> ElasticJoints:
 def motor_columns(motor: Signals, j: int) -> np.ndarray:
     """Columns (N, 4) of motor j: rotor, viscous and Coulomb friction, offset."""
     v = motor.qd[:, j]
-    step = ShaftFriction(coulomb=(1.0, 1.0), width=STANDSTILL).at(ARRAYS, v).step
-    return np.stack([motor.qdd[:, j], v, step, np.ones_like(v)], axis=1)
+    return np.stack([motor.qdd[:, j], v, dry_step(v, STANDSTILL), np.ones_like(v)], axis=1)
 
 
 def rigid(motor: Signals, base: Base, known: np.ndarray | None = None) -> tuple[np.ndarray, float, np.ndarray]:

@@ -53,7 +53,7 @@ def pieces(signals: Signals, blocks: int | None = None, first: int = 0) -> Itera
     """
     for block, cuts, k in blocks_of(signals, blocks, first):
         for at, (a, b) in enumerate(pairwise(cuts), start=block):
-            for part in parts(a, b, strip_rows(signals)):
+            for part in parts(signals, a, b):
                 yield at, stretch(signals, k, part)
 
 
@@ -72,13 +72,9 @@ def blocks_of(signals: Signals, blocks: int | None, first: int) -> Iterator[tupl
         first += len(cuts) - 1
 
 
-def strip_rows(signals: Signals) -> int:
-    """Number of decimated samples in a strip."""
-    return max(1, STRIP // signals.factor)
-
-
-def parts(start: int, stop: int, size: int) -> Iterator[slice]:
-    """Yield slices of `size` numbers each that cover the range from start to stop."""
+def parts(signals: Signals, start: int, stop: int) -> Iterator[slice]:
+    """Yield slices of decimated samples from start to stop, each of a size for one task."""
+    size = max(1, STRIP // signals.factor)
     return (slice(a, min(a + size, stop)) for a in range(start, stop, size))
 
 
@@ -118,6 +114,6 @@ def strips(signals: Signals, blocks: int | None = None, first: int = 0) -> Itera
     cut_off = signals.low_pass.rows
     for block, cuts, k in blocks_of(signals, blocks, first):
         ends = sorted({0, min(cut_off, cuts[-1]), max(cuts[-1] - cut_off, 0), cuts[-1]})
-        for part in (part for a, b in pairwise(ends) for part in parts(a, b, strip_rows(signals))):
+        for part in (part for a, b in pairwise(ends) for part in parts(signals, a, b)):
             inner = tuple(cut - part.start for cut in cuts[1:-1] if part.start < cut < part.stop)
             yield block + bisect_right(cuts[1:-1], part.start), stretch(signals, k, part, inner)
