@@ -35,18 +35,20 @@ class Generated:
     number: int
     joints: int
 
-    def samples(self) -> Samples:
+    @property
+    def motion(self) -> Samples:
         x = np.random.default_rng(self.number).random((4, STRIP, self.joints), dtype=np.float32)
         return Samples(*(4.0 * x.astype(float) - 2.0))
 
-    def pace(self) -> np.ndarray:
+    @property
+    def paces(self) -> np.ndarray:
         return np.ones((STRIP, self.joints))  # no joint ever rests
 
     step = 1
     cuts = ()
 
     def thinned(self) -> Samples:
-        return self.samples()
+        return self.motion
 
     def filtered(self, x: np.ndarray, thinned: bool = False) -> np.ndarray:
         return x

@@ -20,8 +20,8 @@ import numpy as np
 from scipy.optimize import least_squares
 
 from qddot.errors import ConvergenceError, InputError
+from qddot.identify.deviations import deviations
 from qddot.identify.payload import load_regressor
-from qddot.identify.physical.log_cholesky import deviations
 from qddot.identify.regression.base import base_parameters
 from qddot.identify.regression.motions import Recorded, moved
 from qddot.identify.regression.parameter_set import ParameterSet
@@ -111,11 +111,9 @@ def drive_gains(
     >>> qddot.identify.drive_gains(robot, alone, loaded, load).gains.round(3)
     array([2., 3.])
     """
-    parameter_set = parameter_set or ParameterSet.of(robot)
-    base = base_parameters(parameter_set)
+    base = base_parameters(parameter_set or ParameterSet.of(robot))
     runs = [moved(robot, recorded, cutoff) for recorded in (unloaded, loaded)]
-    independent = list(base.independent)
-    Y = np.vstack([run.filtered(parameter_set.matrix(*run.motion)[..., independent]) for run in runs])
+    Y = np.vstack([run.filtered(base.matrix(*run.motion)) for run in runs])
     alone, signal = (run.filtered(run.samples.tau) for run in runs)
     ten = np.array(load.ten_vector(), float)
     carried = load_regressor(robot, *runs[1].motion, robot.tip if frame is None else frame) @ ten
@@ -146,7 +144,7 @@ def drive_gains(
     if found.status < 1:
         raise ConvergenceError(f"the gains did not converge: {found.message} (longer motions, or a heavier load)")
     h = found.x[:n]
-    spread = deviations(found.jac, found.fun, np.eye(len(found.x)), samples=signal.size)[:n]
+    spread = deviations(found.jac, found.fun, signal.size)[:n]
     linear = DriveGains(robot.joint_names, 1 / h, spread / h**2, np.zeros(n), np.zeros(n))
     if not saturation:
         return linear
@@ -179,7 +177,7 @@ def saturated(
     found = least_squares(errors, guess, jac=jacobian, x_scale="jac", bounds=(lowest, np.inf))  # type: ignore[arg-type]
     if found.status < 1:
         raise ConvergenceError(f"the saturation did not converge: {found.message} (larger torques, or saturation=False)")
-    spread = deviations(found.jac, found.fun, np.eye(len(found.x)), samples=signal.size)
+    spread = deviations(found.jac, found.fun, signal.size)
     h = found.x[:n]
     return DriveGains(start.joint_names, 1 / h, spread[:n] / h**2, found.x[n : 2 * n] / size**2, spread[n : 2 * n] / size**2)
 

@@ -21,16 +21,15 @@ from scipy.optimize import least_squares
 
 from qddot.arguments import finite_array
 from qddot.errors import InputError
+from qddot.identify.deviations import deviations
 from qddot.identify.more_columns import covariance_by_blocks, errors, weighted
-from qddot.identify.physical.log_cholesky import deviations
 from qddot.identify.regression.base import Base, base_parameters
-from qddot.identify.regression.drive_terms import ARRAYS
+from qddot.identify.regression.drive_terms import dry_step
 from qddot.identify.regression.parameter_set import ParameterSet
 from qddot.identify.regression.residuals import relative
 from qddot.identify.regression.signals import Signals, prepare, slopes
 from qddot.logs.log import Log
 from qddot.model.drive import Drive
-from qddot.model.friction import ShaftFriction
 from qddot.thresholds import ELASTIC_ROUNDS, ELASTIC_SURE, STANDSTILL
 
 if TYPE_CHECKING:
@@ -140,7 +139,7 @@ def from_both(robot: Robot, motor: Signals, link: Signals, base: Base) -> Elasti
     """Fit both equations at once, which are linear in all parameters."""
     n, r = robot.nv, base.rank
     width = r + len(MOTOR) * n + 3 * n  # links, motors, then stiffness, damping and a zero of each gear
-    Y = base.parameter_set.matrix(link.q, link.qd, link.qdd)[..., list(base.independent)]
+    Y = base.matrix(link.q, link.qd, link.qdd)
     rows = []
     for j in range(n):
         own, tau = motor_columns(motor, j), motor.tau_raw[:, j]
@@ -186,7 +185,7 @@ def from_motors(robot: Robot, motor: Signals, base: Base) -> ElasticJoints:
         c = solution.x / size
         rows = wound_rows(motor, base, known, c, wound)
         theta, sigma = weighted(rows)
-    spread = deviations(solution.jac, solution.fun, np.eye(n), samples=len(solution.fun)) / size
+    spread = deviations(solution.jac, solution.fun, len(solution.fun)) / size
     sure = c > ELASTIC_SURE * spread
     K = 1 / np.where(sure, c, np.inf)
     constants = np.column_stack([rotors, theta[r:].reshape(n, -1)]).ravel()
@@ -197,8 +196,7 @@ def from_motors(robot: Robot, motor: Signals, base: Base) -> ElasticJoints:
 def motor_columns(motor: Signals, j: int) -> np.ndarray:
     """Columns (N, 4) of motor j: rotor, viscous and Coulomb friction, offset."""
     v = motor.qd[:, j]
-    step = ShaftFriction(coulomb=(1.0, 1.0), width=STANDSTILL).at(ARRAYS, v).step
-    return np.stack([motor.qdd[:, j], v, step, np.ones_like(v)], axis=1)
+    return np.stack([motor.qdd[:, j], v, dry_step(v, STANDSTILL), np.ones_like(v)], axis=1)
 
 
 def rigid(motor: Signals, base: Base, known: np.ndarray | None = None) -> tuple[np.ndarray, float, np.ndarray]:
@@ -216,7 +214,7 @@ def wound_rows(
     """Filtered rows `[Y_B(q) | friction of the motors | tau]` of each joint, with links that lag the motors by `c` times the load
     `wound`."""
     q, qd, qdd = (x - c * part for x, part in zip((motor.q, motor.qd, motor.qdd), wound))
-    Y = base.parameter_set.matrix(q, qd, qdd)[..., list(base.independent)]
+    Y = base.matrix(q, qd, qdd)
     first, found = 0 if rotors else 1, []
     for j in range(len(c)):
         own = motor_columns(motor, j)[:, first:]

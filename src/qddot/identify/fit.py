@@ -249,9 +249,7 @@ class Fit:
 
     def predict(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
         """Predict torques (N, nv) for a motion, with every identified parameter."""
-        parameter_set = self.parameter_set
-        Y = parameter_set.matrix(q, qd, qdd)[..., list(self.base.independent)]
-        return Y @ self.estimate.theta + parameter_set.known_torque(q, qd, qdd)
+        return self.base.matrix(q, qd, qdd) @ self.estimate.theta + self.parameter_set.known_torque(q, qd, qdd)
 
     def to_urdf(self, path: str | Path) -> None:
         """Write `robot` as a URDF, with the verdict in a comment at its top.

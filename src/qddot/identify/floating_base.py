@@ -27,7 +27,6 @@ from qddot.identify.regression.bodies import body_inertias, with_parameters, wit
 from qddot.identify.regression.motions import moved
 from qddot.identify.regression.residuals import relative
 from qddot.identify.regression.rows import Samples
-from qddot.identify.regression.signals import thinning
 from qddot.identify.scaling import nonzero
 from qddot.logs.lowpass import LowPass
 from qddot.thresholds import COLUMN_NOTHING
@@ -195,4 +194,4 @@ def filter_of(rate: float | None, cutoff: float | None) -> Callable[[np.ndarray]
         return lambda x: x
     if rate is None or cutoff is None:
         raise InputError(f"rate={rate}, cutoff={cutoff}: a low-pass takes both")
-    return lambda x: LowPass(rate, cutoff).decimated(x, thinning(rate, cutoff))
+    return LowPass(rate, cutoff).decimated

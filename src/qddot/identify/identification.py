@@ -17,9 +17,8 @@ from qddot.identify.checks.verdict import Concern, Verdict
 from qddot.identify.command import python_call
 from qddot.identify.estimation import Estimated, estimated, with_laws
 from qddot.identify.fit import Fit
-from qddot.identify.physical.plausible import without_mass
 from qddot.identify.regression.base import Base, base_parameters
-from qddot.identify.regression.bodies import without_drives
+from qddot.identify.regression.bodies import without_drives, without_mass
 from qddot.identify.regression.filter_choice import Velocity
 from qddot.identify.regression.parameter_set import ParameterSet
 from qddot.identify.regression.pieces import streamed

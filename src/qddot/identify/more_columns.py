@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 
@@ -108,23 +107,14 @@ def covariance_by_blocks(rows: list[np.ndarray], sigma: np.ndarray) -> np.ndarra
     """Covariance of the parameters, by leaving out blocks of time."""
     every = [A / s for A, s in zip(rows, sigma)]
     size = column_lengths(np.vstack(every)[:, :-1])
-    blocks = [in_blocks(A) for A in every]
-    G = [np.sum([gram(part[k], size) for part in blocks], axis=0) for k in range(TIME_BLOCKS)]
+    cuts = [np.linspace(0, len(A), TIME_BLOCKS + 1).astype(int)[1:-1] for A in every]
+    blocks = zip(*(np.split(A / np.append(size, 1.0), at) for A, at in zip(every, cuts)))
+    G = [np.sum([part.T @ part for part in block], axis=0) for block in blocks]
     total = np.sum(G, axis=0)
     others = (total - one for one in G)
     moved = np.array([np.linalg.lstsq(one[:-1, :-1], one[:-1, -1], rcond=1e-12)[0] for one in others]) / size
     spread = moved - moved.mean(axis=0)
     return (TIME_BLOCKS - 1) / TIME_BLOCKS * spread.T @ spread
-
-
-def in_blocks(A: np.ndarray) -> list[np.ndarray]:
-    """Split rows into blocks of time."""
-    return [A[a:b] for a, b in pairwise(np.linspace(0, len(A), TIME_BLOCKS + 1).astype(int))]
-
-
-def gram(A: np.ndarray, size: np.ndarray) -> np.ndarray:
-    A = A / np.append(size, 1.0)
-    return A.T @ A
 
 
 def errors(rows: list[np.ndarray], theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -148,7 +148,6 @@ def output_error(
     if free is not None:
         wanted = chosen(parameter_set.names, free)
         parameter_set = parameter_set.fix({name: None for name, moves in zip(parameter_set.names, wanted) if not moves})
-    chosen(parameter_set.full_names, parameter_set.names)  # refuses links of which only some parameters are free
     w = None if bandwidth is None else np.full(robot.nv, 2 * np.pi * bandwidth)
     return Search(parameter_set, log).result(w, evaluations, on_progress or (lambda text: None))
 
@@ -176,7 +175,7 @@ class Search:
     """State of the search for the parameters of one log."""
 
     def __init__(self, parameter_set: ParameterSet, log: Log) -> None:
-        self.parameter_set = parameter_set
+        self.parameter_set, self.moving = parameter_set, chosen(parameter_set.full_names, parameter_set.names)
         self.base = base_parameters(parameter_set)
         self.predictor = Predictor(parameter_set, log)
         self.start = self.pi = sound_prior(parameter_set)
@@ -275,19 +274,14 @@ class Search:
         to_base = self.base.K @ self.parameter_set.T.T
         A = np.vstack([R[:, :-1], np.sqrt(damping) * np.diag(np.linalg.norm(R[:, :-1], axis=0))])
         b = np.append(R[:, -1], np.zeros(len(to_base)))
-        fit = nonlinear_least_squares(
-            lambda pi: A @ (to_base @ (pi - here.pi)) + b,
-            self.parameter_set.full_names,
-            here.pi,
-            jacobian=lambda pi: A @ to_base,
-            free=self.parameter_set.names,
-            scale=self.sizes,
-            reference=self.start,
-            gamma=START_WEIGHT,
-            evaluations=LINEARISED_EVALUATIONS,
-        )
-        moved = self.chart.coordinates(fit.parameters) - self.middle
-        return fit.parameters, float(fit.residual**2 + START_WEIGHT * moved @ moved)
+
+        def errors(pi: np.ndarray) -> np.ndarray:
+            return A @ (to_base @ (pi - here.pi)) + b
+
+        how = {"free": self.moving, "gamma": START_WEIGHT, "evaluations": LINEARISED_EVALUATIONS}
+        pi = nonlinear_least_squares(errors, lambda pi: A @ to_base, self.chart, here.pi, **how)
+        moved = self.chart.coordinates(pi) - self.middle
+        return pi, float(np.linalg.norm(errors(pi)) ** 2 + START_WEIGHT * moved @ moved)
 
     def deviations(self, at: Step) -> np.ndarray:
         """Standard deviations of the base parameters (r,): by leaving out blocks of time, and by the prior, which is the start."""

@@ -134,17 +134,16 @@ def payload(
     Y, tau = run.filtered(load_regressor(given, *run.motion, frame)), run.samples.tau
     arm, told = 0, np.zeros((0, 0))
     if identified_arm:  # the error of the fit's parameters is estimated together with the load
-        own = identified_arm.parameter_set.matrix(*run.motion)[..., list(identified_arm.base.independent)]
+        own = identified_arm.base.matrix(*run.motion)
         Y, arm = np.concatenate([run.filtered(own), Y], axis=-1), identified_arm.base.rank
         told = np.linalg.inv(np.linalg.cholesky(identified_arm.estimate.classical))  # rows with the information of the fit's log
         tau = run.filtered(tau - identified_arm.predict(*run.motion))
     elif unloaded is None:
         tau = run.filtered(tau - given.inverse_dynamics(*run.motion))
     else:
-        alone, parameter_set = moved(given, unloaded, cutoff), ParameterSet.of(given)
-        independent = list(base_parameters(parameter_set).independent)
-        own = [one.filtered(parameter_set.matrix(*one.motion)[..., independent]) for one in (alone, run)]
-        arm, load = len(independent), [np.zeros((*own[0].shape[:2], 10)), Y]
+        alone, base = moved(given, unloaded, cutoff), base_parameters(ParameterSet.of(given))
+        own = [one.filtered(base.matrix(*one.motion)) for one in (alone, run)]
+        arm, load = base.rank, [np.zeros((*own[0].shape[:2], 10)), Y]
         Y = np.vstack([np.concatenate(both, axis=-1) for both in zip(own, load)])
         tau = np.vstack([one.filtered(one.samples.tau) for one in (alone, run)])
     weight = weights(Y, tau)

@@ -17,12 +17,11 @@ from qddot.arguments import finite_array
 from qddot.errors import InputError
 from qddot.identify.more_columns import extended
 from qddot.identify.regression.base import base_parameters
-from qddot.identify.regression.drive_terms import ARRAYS
+from qddot.identify.regression.drive_terms import dry_step
 from qddot.identify.regression.parameter_set import ParameterSet
 from qddot.identify.regression.record import Record
 from qddot.identify.regression.signals import prepare
 from qddot.logs.log import Log
-from qddot.model.friction import ShaftFriction
 
 if TYPE_CHECKING:
     from qddot.robot import Robot
@@ -123,8 +122,7 @@ def thermal_friction(
     for j, (joint, width) in enumerate(zip(robot.joint_names, parameter_set.widths)):
         if not changes[j]:
             continue
-        step = ShaftFriction(coulomb=(1.0, 1.0), width=float(width)).at(ARRAYS, signals.qd[:, j]).step
-        for kind, curve in zip(KINDS, (signals.qd[:, j], step)):
+        for kind, curve in zip(KINDS, (signals.qd[:, j], dry_step(signals.qd[:, j], float(width)))):
             if f"{joint}.{kind}" in wanted:
                 further[f"{joint}.{kind}"] = ((at[:, j] - reference[j]) * curve)[:, None] * np.eye(log.n)[j]
     if not further:

@@ -85,7 +85,9 @@ def audit(log: Log, robot: Robot | None = None, summary: LogSummary | None = Non
         *saturation(log.joint_names, summary, robot),
     ]
     if log.qd is not None:
-        found += agreement_findings(log)
+        agreement = velocity_agreement(log)
+        message = f"qd against the derivative of q, worst joint: {agreement}"
+        found.append(Finding("warning" if agreement.wrong else "found", "velocity", message))
     if robot is not None:
         found += [*within_limits(log.joint_names, summary, robot), *gravity(log, robot)]
     return Audit(repr(log), tuple(dict.fromkeys(found)), summary)
@@ -240,13 +242,6 @@ def velocity_agreement(log: Log) -> Agreement:
         delay[i] = late / scale[i] if scale[i] else 0.0
         rest[i] = np.std(smooth[:, i] - scale[i] * v[:, i] + late * a[:, i]) / np.std(v[:, i])
     return Agreement(scale, delay, rest, 1 / log.rate)
-
-
-def agreement_findings(log: Log) -> Iterator[Finding]:
-    """Check that velocities are the derivatives of the positions."""
-    agreement = velocity_agreement(log)
-    level = "warning" if agreement.wrong else "found"
-    yield Finding(level, "velocity", f"qd against the derivative of q, worst joint: {agreement}")
 
 
 def within_limits(names: Sequence[str], summary: LogSummary, robot: Robot) -> Iterator[Finding]:

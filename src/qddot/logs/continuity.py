@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.ndimage import median_filter, minimum_filter1d
 
+from qddot.logs.stops import runs
 from qddot.thresholds import (
     BY_MEDIAN,
     CAUGHT_UP,
@@ -288,10 +289,7 @@ def stuck(t: np.ndarray, step: np.ndarray, deviation: np.ndarray) -> tuple[np.nd
     found, thawed = np.zeros(step.shape[1], int), np.zeros(step.shape, bool)
     resolution = unit_of(step * np.diff(t)[:, None])
     for j in range(step.shape[1]):
-        starts, ends = runs(step[:, j] == 0)
-        run = float(np.median(ends - starts)) if len(starts) > FEW_RUNS else 1.0
-        long = (ends - starts > FROZEN_RUN * run) & (ends < len(step))
-        for start, end in zip(starts[long], ends[long]):
+        for start, end in rests(step[:, j]):
             sudden, after = abs(step[end, j]), np.abs(step[end + 1 : end + 1 + VELOCITY_STEPS, j])
             usual = max(SURE_STEP * deviation[j], THAWED * float(np.median(after)) if len(after) else 0.0)
             way = sudden * (t[end + 1] - t[end])
@@ -314,10 +312,8 @@ def still_torques(tau: np.ndarray, moving: np.ndarray) -> np.ndarray:
     alive = moving & (np.any(change != 0, axis=1) | (tau.shape[1] == 1))
     usual, unit = scatter(change), resolutions(tau)
     for j, steps in enumerate(change.T):
-        starts, ends = runs(steps == 0)
-        run = float(np.median(ends - starts)) if len(starts) > FEW_RUNS else 1.0
-        for start, end in zip(starts, ends):
-            if end - start > FROZEN_RUN * run and end < len(steps) and alive[start:end].mean() > HALF_SAMPLE:
+        for start, end in rests(steps):
+            if alive[start:end].mean() > HALF_SAMPLE:
                 about = np.concatenate([tau[max(0, 2 * start - end) : start, j], tau[end + 1 : 2 * end - start, j]])
                 between = len(about) > 0 and about.min() < tau[start, j] < about.max()
                 thawed = abs(steps[end]) > (1 + HALF_SAMPLE) * unit[j]  # a rounded torque usually changes by one unit
@@ -349,10 +345,12 @@ def unit_of(step: np.ndarray) -> np.ndarray:
     return np.where(rounded, unit, 0.0)
 
 
-def runs(flags: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the starts and the ends (exclusive) of runs of true values."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[0], flags.astype(int), [0]])))
-    return edges[::2], edges[1::2]
+def rests(step: np.ndarray) -> np.ndarray:
+    """Return start and end (k, 2) of the rests of a channel that are unusually long and end, by its steps (N,)."""
+    found = runs(step == 0)
+    length = np.diff(found)[:, 0]
+    usual = float(np.median(length)) if len(found) > FEW_RUNS else 1.0
+    return found[(length > FROZEN_RUN * usual) & (found[:, 1] < len(step))]
 
 
 def stays(beside: np.ndarray) -> np.ndarray:

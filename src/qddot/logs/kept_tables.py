@@ -7,22 +7,12 @@ import tempfile
 import weakref
 from collections.abc import Iterable, Iterator
 from itertools import count
-from typing import Generic, NamedTuple, TypeVar
-
-import numpy as np
+from typing import Generic, TypeVar
 
 from qddot.errors import InputError
 from qddot.thresholds import KEPT_IN_MEMORY
 
 T = TypeVar("T")
-
-
-class Place(NamedTuple):
-    """Position of a part in the file, and the numbers of bytes of its objects (`head`) and of each of its arrays."""
-
-    start: int
-    head: int
-    arrays: list[int]
 
 
 class Kept(Generic[T]):
@@ -35,19 +25,18 @@ class Kept(Generic[T]):
         self._parts = iter(parts)
         self._file = tempfile.SpooledTemporaryFile(KEPT_IN_MEMORY)  # noqa: SIM115
         weakref.finalize(self, self._file.close)  # the file stays open, since the number of passes is unknown
-        self._places: list[Place] = []
+        self._starts: list[int] = []
         self._error: InputError | None = None
 
     def __iter__(self) -> Iterator[T]:
         for k in count():
-            if k == len(self._places) and not self._one_more():
+            if k == len(self._starts) and not self._one_more():
                 return
-            yield self._read(self._places[k])
+            yield self._read(self._starts[k])
 
     def for_the_last_time(self) -> Iterator[T]:
         """Yield the cached parts, and then the rest without caching it."""
-        for place in self._places:
-            yield self._read(place)
+        yield from map(self._read, self._starts)
         while (part := self._next()) is not None:
             yield part
 
@@ -62,33 +51,22 @@ class Kept(Generic[T]):
             raise
 
     def _one_more(self) -> bool:
-        """Read another part and cache it; return False at the end. Raises InputError: the file cannot be read any further, or
-        there is no space to cache the part."""
-        if (part := self._next()) is None:
-            return False
-        self._keep(part)
-        return True
+        """Read another part and keep it; return False at the end."""
+        part = self._next()
+        if part is not None:
+            self._keep(part)
+        return part is not None
 
     def _keep(self, part: T) -> None:
-        """Write a part to the temporary file."""
-        buffers: list[pickle.PickleBuffer] = []
-        head = pickle.dumps(part, protocol=5, buffer_callback=buffers.append)
-        arrays = [buffer.raw() for buffer in buffers]  # views of the arrays' memory, which is written without a copy
+        """Write a part to the temporary file. Raises InputError: there is no space for it."""
         start = self._file.seek(0, 2)
         try:
-            for data in (head, *arrays):
-                self._file.write(data)
+            pickle.dump(part, self._file, protocol=5)
         except OSError as error:
             room = f"{tempfile.gettempdir()}: no room for a recording that is read piece by piece ({error.strerror})"
             raise InputError(f"{room}: name a folder with room in TMPDIR") from None
-        self._places.append(Place(start, len(head), [array.nbytes for array in arrays]))
+        self._starts.append(start)
 
-    def _read(self, place: Place) -> T:
-        """Return a part, read from the temporary file."""
-        self._file.seek(place.start)
-        head = self._file.read(place.head)
-        arrays = [np.empty(size, np.uint8) for size in place.arrays]
-        for array in arrays:
-            self._file.readinto(array.data)
-            array.setflags(write=False)
-        return pickle.loads(head, buffers=arrays)
+    def _read(self, start: int) -> T:
+        self._file.seek(start)
+        return pickle.load(self._file)

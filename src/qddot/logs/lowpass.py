@@ -15,7 +15,7 @@ from numpy.lib.stride_tricks import as_strided, sliding_window_view
 from scipy.fft import irfft, next_fast_len, rfft
 
 from qddot.errors import InputError
-from qddot.thresholds import KERNEL_LENGTH, KERNEL_SHAPE, MOST_SAMPLES
+from qddot.thresholds import KERNEL_LENGTH, KERNEL_SHAPE, MOST_SAMPLES, SMOOTH_RATE
 
 FIRST = np.array([1 / 280, -4 / 105, 1 / 5, -4 / 5, 0.0, 4 / 5, -1 / 5, 4 / 105, -1 / 280])
 KERNELS_AT_ONCE = 8  # rows of a matrix of shifted kernels: few, so that it has few zeros, but enough for a fast product of matrices
@@ -82,12 +82,29 @@ class LowPass:
         """Taps (2 half + 9,) of the second derivative of positions filtered by `flat`."""
         return np.convolve(self.flat, SECOND) * self.rate**2
 
+    @property
+    def step(self) -> int:
+        """Number of samples of which one suffices to represent a signal as smooth as low-passed positions: columns of links, say,
+        are computed at these samples only."""
+        return max(1, int(self.rate / (SMOOTH_RATE * self.cutoff)))
+
+    @property
+    def factor(self) -> int:
+        """Number of samples for one decimated sample, a multiple of `step`; a period of the cut-off has at least four of these."""
+        factor = max(1, int(self.rate / (4 * self.cutoff)))
+        return factor - factor % self.step
+
+    @property
+    def rows(self) -> int:
+        """Number of decimated samples that a kernel covers on each side."""
+        return -(-self.half // self.factor)
+
     def coarse(self, step: int) -> np.ndarray:
         """Return the taps of the kernel at every `step`-th sample, including the middle one, scaled to sum 1."""
         taps = self.smooth[self.half % step :: step]
         return taps / taps.sum()
 
-    def decimated(self, x: np.ndarray, factor: int, *, lead: int = 0, trail: int = 0, step: int = 1) -> np.ndarray:
+    def decimated(self, x: np.ndarray, factor: int | None = None, *, lead: int = 0, trail: int = 0, step: int = 1) -> np.ndarray:
         """Return the smoothed signal at every `factor`-th sample: (N, ...) -> (M, ...).
 
         Here M = (lead + N + trail - 2 half - 1) // factor + 1. Only these samples are computed, and x is read once, in parts that
@@ -96,10 +113,12 @@ class LowPass:
         each shifted by `factor` samples.
 
         Args:
+            factor: None: the low-pass's own.
             lead, trail: samples by which the first and the last kernel reach beyond the ends of x. There the kernel is cut
                 and its rest scaled to sum 1. It then has a phase, but the same one for both sides of `tau = Y pi`.
             step: x holds every `step`-th sample only, of which the factor is a multiple: for signals in which no more happens.
         """
+        factor = factor or self.factor
         flat = np.asarray(x, dtype=float)
         flat = flat if flat.ndim == 2 else flat.reshape(len(x), -1)
         if lead or trail:

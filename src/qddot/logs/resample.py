@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy.interpolate import CubicSpline
@@ -35,6 +35,27 @@ def onto(times: np.ndarray, t: np.ndarray, x: np.ndarray) -> np.ndarray:
     if len(t) < 4:
         raise InputError(f"a segment of {len(t)} samples is too short for a cubic spline (four at least)")
     return CubicSpline(t, x)(np.clip(times, t[0], t[-1]))
+
+
+class Even(NamedTuple):
+    """A segment of a log at even times."""
+
+    t: np.ndarray
+    q: np.ndarray
+    qd: np.ndarray | None
+    tau: np.ndarray
+    qdd: np.ndarray | None
+
+
+def evened(log: Log, segment: slice, rate: float) -> Even:
+    """Return a segment, resampled if its times are not even."""
+    t, q, tau = log.t[segment], log.q[segment], log.tau[segment]
+    qd, qdd = (None if x is None else x[segment] for x in (log.qd, log.qdd))
+    if len(t) < 4 or is_uniform(t, rate):
+        return Even(t, q, qd, tau, qdd)
+    times = grid(t, rate)
+    qd, qdd = (None if x is None else onto(times, t, x) for x in (qd, qdd))
+    return Even(times, onto(times, t, q), qd, onto(times, t, tau), qdd)
 
 
 def resampled(log: Log, rate: float) -> Log:

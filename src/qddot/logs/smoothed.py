@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from qddot.logs.lowpass import LowPass, convolved
-from qddot.logs.resample import grid, is_uniform, onto
+from qddot.logs.resample import evened
 from qddot.logs.spectrum import motion_band
 from qddot.thresholds import FEWEST_PERIODS, HIGHEST_CUTOFF, NO_MEASUREMENT
 
@@ -29,11 +29,8 @@ def smoothed(log: Log, above: float = 1.0) -> Smoothed | None:
     """Return the longest segment, low-passed at `above` times the upper limit of the motion's band. None if it is shorter than the
     filter, or its positions are too large for a measurement."""
     segment = max(log.segments, key=lambda s: s.stop - s.start)
-    rate, t = log.rate, log.t[segment]
-    q, tau, qd = log.q[segment], log.tau[segment], None if log.qd is None else log.qd[segment]
-    if not is_uniform(t, rate):
-        times = grid(t, rate)
-        q, tau, qd = onto(times, t, q), onto(times, t, tau), None if qd is None else onto(times, t, qd)
+    rate = log.rate
+    _, q, qd, tau, _ = evened(log, segment, rate)
     if not np.abs(q).max() < NO_MEASUREMENT:
         return None
     cutoff = max(above * max(motion_band(q, rate)), FEWEST_PERIODS / (len(q) / rate))

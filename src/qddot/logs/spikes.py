@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
+from qddot.logs.stops import runs
 from qddot.thresholds import (
     BY_MEDIAN,
     CURVE_SAMPLES,
@@ -79,7 +80,7 @@ def spikes(x: np.ndarray) -> np.ndarray:
     at = np.flatnonzero(sudden > max(SPIKE_DEVIATIONS * usual, least))
     if len(at):
         near = np.unique(np.clip(at[:, None] + np.arange(1 - SPIKE_REACH, 1 + SPIKE_REACH), 0, len(x) - 1))
-        spread = np.maximum(max(usual, usual_difference(x)), local_step(sudden, near))
+        spread = np.maximum(max(usual, usual_difference(x)), BY_MEDIAN / np.sqrt(2) * local_step(sudden, near))
         away = np.abs(x[near] - medians(x, near))
         far[near] = away > np.maximum(SPIKE_DEVIATIONS * spread, least)
         some = far[near]
@@ -110,9 +111,8 @@ def stand_ins(x: np.ndarray, off: np.ndarray) -> np.ndarray:
     if not len(values) or times.max() < max(STAND_INS, MOST_OF_IT * off.sum()):
         return np.zeros(len(x), bool)
     same = x == values[np.argmax(times)]
-    runs = np.flatnonzero(np.diff(np.concatenate([[False], same, [False]])))
-    for start, stop in runs.reshape(-1, 2)[np.diff(runs)[::2] > SPIKE_REACH]:
-        same[start:stop] = False
+    for start, stop in runs(same):
+        same[start:stop] = stop - start <= SPIKE_REACH
     return same
 
 
@@ -141,11 +141,11 @@ def usual_step(sudden: np.ndarray) -> float:
 
 
 def local_step(sudden: np.ndarray, at: np.ndarray) -> np.ndarray:
-    """Return the usual step in the block of each sample `at`: drives are noisier at some times than at others."""
+    """Return the median step in the block of each sample `at`: drives are noisier at some times than at others."""
     size = min(len(sudden), LOCAL_SAMPLES)
     count = len(sudden) // size
-    local = BY_MEDIAN / np.sqrt(2) * np.median(sudden[: count * size].reshape(count, size), axis=1)
-    return local[np.minimum(at // size, count - 1)]
+    blocks, of = np.unique(np.minimum(at // size, count - 1), return_inverse=True)
+    return np.median(sudden[: count * size].reshape(count, size)[blocks], axis=1)[of]
 
 
 def medians(x: np.ndarray, at: np.ndarray) -> np.ndarray:

@@ -59,8 +59,11 @@ def at_top(x: np.ndarray, moving: np.ndarray) -> tuple[int, float]:
     return int(np.sum(top & moving)), float(x.max())
 
 
+def runs(flags: np.ndarray) -> np.ndarray:
+    """Return start and end (k, 2) of each run of true values."""
+    return np.flatnonzero(np.diff(np.concatenate([[False], flags, [False]]))).reshape(-1, 2)
+
+
 def longest_run(flags: np.ndarray) -> int:
     """Return the length of the longest run of true values."""
-    at = np.flatnonzero(flags)
-    ends = np.flatnonzero(np.diff(at) > 1) + 1
-    return int(np.diff(np.concatenate([[0], ends, [len(at)]])).max())
+    return int(np.diff(runs(flags)).max(initial=0))

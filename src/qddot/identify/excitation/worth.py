@@ -146,7 +146,7 @@ def felt(fit: Fit) -> np.ndarray:
     q, qd, qdd = random_motions(parameter_set, POSTURES)
     # joints that rested in the log are assumed to move in later motions
     usual = [np.maximum(rms(x), PROPOSED_LEAST * rms(x).max()) for x in (log.qd, log.qdd)]
-    Y = parameter_set.matrix(q, qd / rms(qd) * usual[0], qdd / rms(qdd) * usual[1])[..., list(fit.base.independent)]
+    Y = fit.base.matrix(q, qd / rms(qd) * usual[0], qdd / rms(qdd) * usual[1])
     size = fit.training.size[:, None]
     return np.max(rms(Y) / np.where(size > 0, size, np.inf), axis=0)
 
@@ -188,6 +188,6 @@ def candidates(fit: Fit) -> Iterator[tuple[str, float, np.ndarray]]:
             q, qd, qdd = held.copy(), np.zeros_like(held), np.zeros_like(held)
             q[:, j] = (low[j] + high[j]) / 2 + reach * np.sin(w * t)
             qd[:, j], qdd[:, j] = speed * np.cos(w * t), -speed * w * np.sin(w * t)
-            Y = parameter_set.matrix(q, qd, qdd)[..., list(fit.base.independent)] / fit.estimate.sigma[:, None]
+            Y = fit.base.matrix(q, qd, qdd) / fit.estimate.sigma[:, None]
             Y[np.abs(qd) < parameter_set.rest_speeds] = 0.0  # torques at rest are undetermined, see `rest_speeds`
             yield joint, speed, np.einsum("njr,njs->rs", Y, Y)

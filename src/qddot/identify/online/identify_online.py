@@ -8,7 +8,7 @@ import numpy as np
 
 from qddot.errors import InputError
 from qddot.identify.online.online_columns import OnlineColumns
-from qddot.identify.online.recursive import Prior, Recursive
+from qddot.identify.online.recursive import Recursive
 from qddot.thresholds import PRIOR_DEVIATIONS, PRIOR_SPREAD
 
 if TYPE_CHECKING:
@@ -54,6 +54,6 @@ class OnlineIdentification(Recursive):
         order, self.compiled = columns.order, columns.compiled
         names = [fit.base.names[k] for k in order]
         std = np.maximum(spread * np.abs(estimate.theta) + PRIOR_DEVIATIONS * estimate.std, 1e-9)
-        prior, rest = Prior(estimate.theta[order], std[order]), fit.parameter_set.rest_speeds
+        prior, rest = (estimate.theta[order], std[order]), fit.parameter_set.rest_speeds
         cutoff = fit.signals.cutoff if cutoff is None else cutoff
         super().__init__(names, columns, columns.shape, prior, estimate.sigma, rest, rate=rate, cutoff=cutoff, memory=memory)

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from qddot.algorithms.regressor import INERTIAL
 from qddot.arguments import finite_array, positive_number
 from qddot.errors import InputError
-from qddot.identify.online.recursive import Prior, Recursive
+from qddot.identify.online.recursive import Recursive
 from qddot.identify.payload import LENGTHS, carrier
 from qddot.model.inertia import Inertia
 from qddot.thresholds import LOAD_SIZE
@@ -71,7 +71,7 @@ class OnlinePayload(Recursive):
         Y = robot.regressor(q, *np.random.default_rng(0).normal(size=(2, 20, robot.nv)))[..., self._part] @ self._turn_into_frame
         rest = np.array([drive.smoothing_velocity if (drive := robot.drives.get(joint)) else 0.0 for joint in robot.joint_names])
         shape = np.any(Y != 0, axis=0)
-        self._entries, prior = np.flatnonzero(shape), Prior(np.zeros(10), size)
+        self._entries, prior = np.flatnonzero(shape), (np.zeros(10), size)
         super().__init__(
             INERTIAL, self._entries_of, shape, prior, sigma, rest, rate=rate, cutoff=cutoff, memory=memory, changing=True
         )

@@ -20,7 +20,6 @@ and with a weak prior the estimate is that of `least_squares` from all samples s
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -28,21 +27,12 @@ from scipy.linalg import solve_triangular
 from qddot.arguments import finite_array, positive_number, real_array
 from qddot.errors import InputError
 from qddot.identify.online.rotations import Triangle
-from qddot.identify.regression.signals import thinning
 from qddot.logs.lowpass import LowPass
 from qddot.thresholds import INDEPENDENT, PRIOR_SLACK, SURPRISE, SURPRISE_CLIP, SURPRISE_NOISE, SURPRISE_STEPS
 
 Rows = Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray], np.ndarray | None]
 """Function of (q, qd, qdd, out) that writes those entries of the regressor Y (nv, r) which may differ from zero to `out`, row by
 row, and returns the known torque (nv,) or None, so that `tau - known = Y theta`."""
-
-
-@dataclass(frozen=True)
-class Prior:
-    """The prior, which is never forgotten: parameters (r,) and their standard deviations (r,)."""
-
-    theta: np.ndarray
-    std: np.ndarray
 
 
 class Recursive:
@@ -52,7 +42,7 @@ class Recursive:
         names: names of the parameters (r,).
         rows: function that computes the columns.
         shape: True for entries (nv, r) of Y that may differ from zero.
-        prior: see `Prior`.
+        prior: parameters (r,) and their standard deviations (r,), which are never forgotten.
         noise: standard deviation of each joint's torque after the low-pass (nv,), N m.
         rest_speeds: speed of each joint (nv,) below which friction may hold it, so that longer rests do not count; 0: all count.
         rate: samples a second.
@@ -66,7 +56,7 @@ class Recursive:
         names: Sequence[str],
         rows: Rows,
         shape: np.ndarray,
-        prior: Prior,
+        prior: tuple[np.ndarray, np.ndarray],
         noise: np.ndarray,
         rest_speeds: np.ndarray,
         *,
@@ -75,15 +65,16 @@ class Recursive:
         memory: float = np.inf,
         changing: bool = False,
     ) -> None:
-        self.names, self._rows, self._prior, self._changing = tuple(names), rows, prior, changing
+        self.names, self._rows, self._changing = tuple(names), rows, changing
+        self._prior_theta, self._prior_std = prior
         self.rate, self.cutoff = positive_number("rate", rate), positive_number("cutoff", cutoff)
         if not memory > 0:
             raise InputError(f"memory={memory!r} is not a positive number of seconds (inf: nothing is forgotten)")
         n, r = shape.shape
-        if not ((prior.std > 0) & np.isfinite(prior.std)).all():
+        if not ((self._prior_std > 0) & np.isfinite(self._prior_std)).all():
             raise InputError("a prior's standard deviations are positive and finite: without them nothing holds what does not show")
         self._low_pass = LowPass(self.rate, self.cutoff)
-        self._factor = thinning(self.rate, self.cutoff)
+        self._factor = self._low_pass.factor
         self._kept = float(np.exp(-self._factor / self.rate / memory))
         turns = np.clip(PRIOR_SLACK * memory * self.rate / self._factor, 1, r)  # steps after which a prior's row is added again
         self._turns = np.array_split(np.arange(r), int(turns))
@@ -192,9 +183,9 @@ class Recursive:
 
     def _expect(self, some: np.ndarray, weight: float) -> None:
         """Add these rows of the prior to those for the next update."""
-        new, at, weights = self._triangle.new, range(len(some)), weight / self._prior.std[some]
+        new, at, weights = self._triangle.new, range(len(some)), weight / self._prior_std[some]
         new[: len(self._turns[0])] = 0.0
-        new[at, some], new[at, -1] = weights, weights * self._prior.theta[some]
+        new[at, some], new[at, -1] = weights, weights * self._prior_theta[some]
 
     # the estimate -----------------------------------------------------------------------------------------------------------
 
@@ -216,7 +207,7 @@ class Recursive:
         They exceed those of the prior by a fortieth at most.
         """
         told = np.sqrt(np.diagonal(self.covariance))
-        return np.minimum(np.sqrt(max(self._noise, 1.0)) * told, np.maximum(told, self._prior.std))
+        return np.minimum(np.sqrt(max(self._noise, 1.0)) * told, np.maximum(told, self._prior_std))
 
     @property
     def parameters(self) -> dict[str, float]:

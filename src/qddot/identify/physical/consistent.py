@@ -172,10 +172,13 @@ class Problem:
         scale = np.diag(nonzero(np.maximum(abs(prior), explained)))
         for link, columns in links.items():
             scale[np.ix_(columns, columns)] = congruence(_root(link, prior[columns]))
-        self.R, self.r, self.names, self.links, self.weights, self.margin = R, r, names, links, weights, margin
+        self.R, self.r, self.names, self.weights, self.margin = R, r, names, weights, margin
         self.scale, self.free, bounded = scale, np.any(T != 0, axis=1), nonnegative_columns(names)
         self.Z, self.k0, self.prior = (np.linalg.solve(scale, x) for x in (T, constant, prior))
         self.bounded = bounded[self.free[bounded]]
+        self.moved = {link: columns for link, columns in links.items() if self.free[columns].any()}
+        self.others = self.free.copy()
+        self.others[[j for columns in links.values() for j in columns]] = False
 
     @cached_property
     def sizes(self) -> np.ndarray:
@@ -215,16 +218,14 @@ class Problem:
         y = cp.Variable(directions.shape[1] + 1)  # with one that does nothing, since a program needs a variable
         Z = self.Z / self.sizes
         k = self.k0 + Z @ self.least_squares.theta + np.hstack([Z @ directions, np.zeros((len(Z), 1))]) @ y
-        constraints, goal, others = [], cp.sum_squares(y[-1:]) + cp.sum_squares(y[:penalised]), self.free.copy()
-        for link, columns in self.links.items():
-            others[columns] = False
-            if self.free[columns].any():
-                K = cp.reshape(BASIS.reshape(10, 16).T @ k[columns], (4, 4), order="C")
-                K = (K + K.T) / 2
-                goal += self.weights.get(link, 1.0) * (cp.trace(K) - cp.log_det(K) - 4)
-                constraints.append(K >> self.margin * np.eye(4))
-        if others.any():
-            goal += self.weights.get(DRIVES, 1.0) * cp.sum_squares(k[others] - self.prior[others])
+        constraints, goal = [], cp.sum_squares(y[-1:]) + cp.sum_squares(y[:penalised])
+        for link, columns in self.moved.items():
+            K = cp.reshape(BASIS.reshape(10, 16).T @ k[columns], (4, 4), order="C")
+            K = (K + K.T) / 2
+            goal += self.weights.get(link, 1.0) * (cp.trace(K) - cp.log_det(K) - 4)
+            constraints.append(K >> self.margin * np.eye(4))
+        if self.others.any():
+            goal += self.weights.get(DRIVES, 1.0) * cp.sum_squares(k[self.others] - self.prior[self.others])
         if self.bounded.size:
             constraints.append(k[self.bounded] >= 0)
         program = cp.Problem(cp.Minimize(goal), constraints)
@@ -248,38 +249,33 @@ class Problem:
         """
         D = self.Z / self.sizes @ directions
         k = self.k0 + self.Z / self.sizes @ self.least_squares.theta + D @ y
-        moved = [columns for columns in self.links.values() if self.free[columns].any()]
-        weight = {columns[0]: self.weights.get(link, 1.0) for link, columns in self.links.items()}
-        loose = self.weights.get(DRIVES, 1.0)
-        others = self.free.copy()
-        others[[j for columns in self.links.values() for j in columns]] = False
+        loose, others = self.weights.get(DRIVES, 1.0), self.others
         held = self.bounded[k[self.bounded] < AT_ZERO]  # active bounds
         pull = np.where(np.arange(len(y)) < penalised, 2.0, 0.0)
         for _ in range(POLISHING):
             slope, curvature = np.zeros(len(k)), np.zeros((len(k), len(k)))
             slope[others], curvature[others, others] = 2 * loose * (k - self.prior)[others], 2.0 * loose
-            for columns in moved:
-                inverse = np.linalg.inv(pseudo_inertia(k[columns]))
-                M = inverse @ BASIS
-                slope[columns] = weight[columns[0]] * np.trace(BASIS - M, axis1=1, axis2=2)
-                curvature[np.ix_(columns, columns)] = weight[columns[0]] * np.einsum("aij,bji->ab", M, M)
+            for link, columns in self.moved.items():
+                M, weight = np.linalg.inv(pseudo_inertia(k[columns])) @ BASIS, self.weights.get(link, 1.0)
+                slope[columns] = weight * np.trace(BASIS - M, axis1=1, axis2=2)
+                curvature[np.ix_(columns, columns)] = weight * np.einsum("aij,bji->ab", M, M)
             g, H, A = D.T @ slope + pull * y, D.T @ curvature @ D + np.diag(pull), D[held]
             system = np.block([[H, A.T], [A, np.zeros((len(held),) * 2)]])
             step = np.linalg.lstsq(system, np.concatenate([-g, -k[held]]), rcond=None)[0]
             step, multipliers = step[: len(y)], -step[len(y) :]
             if step @ H @ step < GOAL_DIGITS and (multipliers > -GOAL_DIGITS).all():
                 return y, "optimal"
-            length = self.allowed(k, D @ step, moved, held)
+            length = self.allowed(k, D @ step, held)
             y, k = y + length * step, k + length * (D @ step)
         return y, "inaccurate"
 
-    def allowed(self, k: np.ndarray, change: np.ndarray, moved: list[np.ndarray], held: np.ndarray) -> float:
+    def allowed(self, k: np.ndarray, change: np.ndarray, held: np.ndarray) -> float:
         """The largest power of a half by which a change of k keeps every link consistent and every constant positive."""
         rest = np.setdiff1d(self.bounded, held)
         length = 1.0
         while length > GOAL_DIGITS:
             then = k + length * change
-            least = min((np.linalg.eigvalsh(pseudo_inertia(then[columns]))[0] for columns in moved), default=1.0)
+            least = min((np.linalg.eigvalsh(pseudo_inertia(then[columns]))[0] for columns in self.moved.values()), default=1.0)
             if least > self.margin and (then[rest] >= 0).all():
                 break
             length /= 2
@@ -289,8 +285,7 @@ class Problem:
         """Make the estimate of theta. Raises ConvergenceError: a pseudo-inertia does not keep the margin."""
         k = self.k0 + self.Z @ theta
         k[self.bounded] = np.maximum(k[self.bounded], 0.0)  # negative only by the solver's accuracy
-        moved = {link: columns for link, columns in self.links.items() if self.free[columns].any()}
-        margins = {link: float(np.linalg.eigvalsh(pseudo_inertia(k[columns]))[0]) for link, columns in moved.items()}
+        margins = {link: float(np.linalg.eigvalsh(pseudo_inertia(k[columns]))[0]) for link, columns in self.moved.items()}
         for link, found in margins.items():
             if found < self.margin / 2:
                 raise ConvergenceError(

@@ -13,7 +13,7 @@ from qddot.identify.regression.bodies import body_inertias, with_parameters
 from qddot.identify.regression.drive_terms import PULLS, is_harmonic
 from qddot.identify.regression.parameter_set import ParameterSet
 from qddot.model.directed import pair
-from qddot.model.drive import Drive, Harmonic, JointSide
+from qddot.model.drive import Drive, Harmonic
 from qddot.model.friction import FRICTION, LAWS, LOAD, OTHER_WAY
 from qddot.model.transmission import Transmission
 from qddot.robot import Robot
@@ -70,10 +70,13 @@ def identified_robot(parameter_set: ParameterSet, parameters: np.ndarray) -> tup
             left += [f"{joint}.{wave}{k}" for k, *_ in waves for wave in ("cos", "sin")]
             waves = []
         given = robot.drives.get(joint, Drive())
+        spring = given.at_joint  # together with the one found, which is relaxed at 0
+        stiffness = spring.stiffness + max(found.get("stiffness", 0.0), 0.0)
         drives[joint] = replace(  # friction and rotor are replaced, springs and harmonics added; the rest of the drive stays
             given,
             **friction_keys(found, width, parameter_set.asked["stribeck"] or 0.0),
-            **spring_keys(given.at_joint, max(found.get("stiffness", 0.0), 0.0)),
+            stiffness=stiffness,
+            rest=spring.stiffness * spring.rest / stiffness if stiffness else 0.0,
             harmonics=added_harmonics(given.harmonics, waves),
             rotor_inertia=max(found.get("armature", 0.0), 0.0) / given.gear_ratio**2,
             side="joint",
@@ -117,12 +120,6 @@ def added_harmonics(given: Iterable[Harmonic], more: Iterable[Harmonic]) -> tupl
         before = total.get(k, (0.0, 0.0))
         total[k] = before[0] + c, before[1] + s
     return tuple((k, c, s) for k, (c, s) in sorted(total.items()))
-
-
-def spring_keys(given: JointSide, stiffness: float) -> dict[str, Any]:
-    """Keys of a `Drive` for a joint's spring together with another that is relaxed at 0."""
-    both = given.stiffness + stiffness
-    return {"stiffness": both, "rest": given.stiffness * given.rest / both if both else 0.0}
 
 
 def friction_keys(found: Mapping[str, float], width: float, stribeck_velocity: float) -> dict[str, Any]:

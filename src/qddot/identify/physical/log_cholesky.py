@@ -19,8 +19,6 @@ from scipy.optimize import least_squares
 
 from qddot.errors import ConvergenceError, InputError
 from qddot.identify.physical.pseudo_inertia import congruence, link_columns, nonnegative_columns, pseudo_inertia, ten_vector
-from qddot.identify.scaling import column_lengths
-from qddot.thresholds import JACOBIAN_RANK
 
 ROWS, COLUMNS = np.array([0, 1, 2, 0, 1, 0, 0, 1, 2]), np.array([0, 1, 2, 1, 2, 2, 3, 3, 3])
 """Rows and columns of d1, d2, d3, s12, s23, s13, t1, t2, t3 in U."""
@@ -116,62 +114,39 @@ class Chart:
         return self.unit @ found
 
 
-@dataclass(frozen=True, eq=False)
-class NonlinearFit:
-    """Result of `nonlinear_least_squares`."""
-
-    names: tuple[str, ...]  # names of the parameters
-    parameters: np.ndarray  # pi (p,), every link of it consistent
-    # standard deviations (p,) from the Jacobian at the solution; inf where the residuals leave a parameter open, 0 where it was not
-    # free
-    deviations: np.ndarray
-    # residual, start_residual: norms at the solution and at the start
-    residual: float
-    start_residual: float
-    evaluations: int  # number of evaluations of the residuals, without those for numerical derivatives
-    residuals: np.ndarray  # at the solution (k,)
-    # J, G: derivatives at the solution of the residuals (k, f) and of pi (p, f) with respect to the free coordinates (f,)
-    J: np.ndarray
-    G: np.ndarray
-
-
 def nonlinear_least_squares(
     residuals: Callable[[np.ndarray], np.ndarray],
-    names: Sequence[str],
+    jacobian: Callable[[np.ndarray], np.ndarray],
+    chart: Chart,
     start: np.ndarray,
     *,
-    jacobian: Callable[[np.ndarray], np.ndarray] | None = None,
-    free: Sequence[str] | None = None,
-    scale: np.ndarray | None = None,
-    reference: np.ndarray | None = None,
+    free: np.ndarray | None = None,
     gamma: float = 0.0,
     evaluations: int = 200,
-) -> NonlinearFit:
-    """Find the consistent parameters with the smallest residuals, where these are nonlinear functions, as those of a simulation.
+) -> np.ndarray:
+    """Find the consistent parameters pi (p,) with the smallest residuals, where these are nonlinear functions.
 
     Args:
-        residuals: function of pi (p,) that returns (k,); in units of their noise if `gamma` is used. Where they are not finite, as
-            of a simulation that diverges, the step that led there is taken back and a shorter one is tried.
-        names: names of the parameters, such as `link2.Ixx`; drive constants stay at or above zero.
+        residuals: function of pi that returns (k,); in units of their noise if `gamma` is used. Where they are not finite, the step
+            that led there is taken back and a shorter one is tried.
+        jacobian: derivative of the residuals with respect to pi (k, p), as a function of pi.
+        chart: coordinates of pi; drive constants stay at or above zero.
         start: pi (p,), its links positive definite.
-        jacobian: derivative of the residuals with respect to pi (k, p), as a function of pi; None: by differences.
-        free: links and parameters that may change; None: all.
-        scale: typical sizes (p,) of the parameters that belong to no link; None: 1.
-        reference: pi (p,) from which the prior counts; None: the start.
-        gamma: weight of the prior `gamma |x - x_reference|^2` in coordinates of `Chart`, for what the residuals leave open.
+        free: mask of the parameters (p,) that may change, see `chosen`; None: all.
+        gamma: weight of the prior `gamma |x - x_reference|^2` in the chart's coordinates, for what the residuals leave open.
         evaluations: largest number of evaluations.
 
     Raises:
-        InputError: a name in `free` that is not there, a start that is no body, or residuals there that are not finite.
+        InputError: residuals of the start that are not finite.
         ConvergenceError: not converged after so many evaluations.
     """
-    start = np.asarray(start, float)
-    chart = Chart(tuple(names), start if reference is None else np.asarray(reference, float), scale)
     x0, middle = chart.coordinates(start), chart.coordinates(chart.reference)
-    moving = chosen(names, free)
+    moving = np.ones(len(x0), bool) if free is None else free
+    if not np.isfinite(residuals(start)).all():
+        raise InputError("the residuals of the start are not finite: it cannot be improved step by step")
     pull = np.sqrt(gamma)
     lower = np.full(len(x0), -np.inf)
-    lower[nonnegative_columns(names)] = 0.0
+    lower[nonnegative_columns(chart.names)] = 0.0
 
     def whole(y: np.ndarray) -> np.ndarray:
         """x, moved by y from the start: SciPy's first steps are then no longer than 1."""
@@ -181,32 +156,22 @@ def nonlinear_least_squares(
 
     def errors(y: np.ndarray) -> np.ndarray:
         x = whole(y)
-        own = np.asarray(residuals(chart.parameters(x)), float)
-        return np.concatenate([own, pull * (x - middle)[moving]]) if gamma else own
+        return np.concatenate([residuals(chart.parameters(x)), pull * (x - middle)[moving]])
 
     def errors_jacobian(y: np.ndarray) -> np.ndarray:
         x = whole(y)
-        own = (np.asarray(jacobian(chart.parameters(x)), float) @ chart.jacobian(x))[:, moving]  # type: ignore[misc]
-        return np.vstack([own, pull * np.eye(len(y))]) if gamma else own
+        return np.vstack([(jacobian(chart.parameters(x)) @ chart.jacobian(x))[:, moving], pull * np.eye(len(y))])
 
-    first = np.asarray(residuals(start), float)
-    if not np.isfinite(first).all():
-        raise InputError("the residuals of the start are not finite: it cannot be improved step by step")
     found = least_squares(
         errors,
         np.maximum(lower - x0, 0.0)[moving],
-        jac=errors_jacobian if jacobian else "2-point",  # type: ignore[arg-type]
+        jac=errors_jacobian,  # type: ignore[arg-type]
         bounds=((lower - x0)[moving], np.inf),
         max_nfev=evaluations,
     )
     if found.status < 1:
         raise ConvergenceError(f"not converged after {evaluations} evaluations: {found.message} (start nearer, or allow more)")
-    x = whole(found.x)
-    pi, G, rows = chart.parameters(x), chart.jacobian(x)[:, moving], len(first)
-    left, J = found.fun[:rows], found.jac[:rows]
-    scatter = np.where(moving, deviations(J, left, G, samples=rows), 0.0)
-    sizes = float(np.linalg.norm(left)), float(np.linalg.norm(first))
-    return NonlinearFit(tuple(names), pi, scatter, *sizes, int(found.nfev), left, J, G)
+    return chart.parameters(whole(found.x))
 
 
 def chosen(names: Sequence[str], free: Sequence[str] | None) -> np.ndarray:
@@ -220,16 +185,3 @@ def chosen(names: Sequence[str], free: Sequence[str] | None) -> np.ndarray:
         if moving[columns].any() and not moving[columns].all():
             raise InputError(f"free={sorted(wanted or ())}: of link {link!r} all ten numbers are free, or none (name the link)")
     return moving
-
-
-def deviations(J: np.ndarray, residuals: np.ndarray, G: np.ndarray, samples: int) -> np.ndarray:
-    """Standard deviations of `G x` from the Jacobian J of the residuals with respect to x; inf where J leaves it open. `samples`:
-    number of errors that the residuals represent: as many as there are, or more if they were reduced."""
-    size = column_lengths(J)
-    _, s, Vt = np.linalg.svd(np.asarray(np.linalg.qr(J / size, mode="r")), full_matrices=True)
-    rank = int(np.count_nonzero(s > JACOBIAN_RANK * s.max(initial=0.0)))
-    variance = residuals @ residuals / max(samples - rank, 1)
-    seen, unseen = (G / size) @ Vt[:rank].T, (G / size) @ Vt[rank:].T
-    total = np.linalg.norm(G / size, axis=1)
-    found = np.sqrt(variance) * np.linalg.norm(seen / s[:rank], axis=1)
-    return np.where(np.linalg.norm(unseen, axis=1) > 1e-6 * total, np.inf, found)

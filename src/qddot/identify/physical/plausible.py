@@ -16,7 +16,7 @@ from qddot.algorithms.regressor import INERTIAL
 from qddot.errors import InputError
 from qddot.identify.physical.pseudo_inertia import ten_vector
 from qddot.identify.regression.base import Base, random_motions
-from qddot.identify.regression.bodies import body_inertias
+from qddot.identify.regression.bodies import body_inertias, without_mass
 from qddot.identify.regression.columns import Evaluator
 from qddot.identify.regression.parameter_set import ParameterSet
 from qddot.identify.scaling import column_lengths, nonzero
@@ -72,11 +72,6 @@ def from_parent(robot: Robot, name: str) -> float:
     """Distance of a body's joint from the frame that carries it, m: what lies between may belong to either body."""
     origins = [joint.origin.p for joint in robot.model.joints if joint.child == name]
     return max((float(np.linalg.norm([float(x) for x in p])) for p in origins), default=0.0)
-
-
-def without_mass(robot: Robot) -> list[str]:
-    """Moving bodies without a described mass."""
-    return [body for body, ten in body_inertias(robot).items() if not ten[0] > 0]
 
 
 def filled_in(parameter_set: ParameterSet, R: np.ndarray, r: np.ndarray) -> np.ndarray:

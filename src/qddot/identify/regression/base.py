@@ -64,6 +64,10 @@ class Base:
         free[list(self.independent)] += theta - self.K @ free
         return self.parameter_set.full(free)
 
+    def matrix(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
+        """The regressor of the base parameters (N, nv, r)."""
+        return self.parameter_set.matrix(q, qd, qdd)[..., list(self.independent)]
+
     @property
     def rank(self) -> int:
         return len(self.independent)

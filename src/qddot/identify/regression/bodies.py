@@ -19,6 +19,11 @@ def body_inertias(robot: Robot) -> dict[str, np.ndarray]:
     return dict(zip(bodies, robot.parameters()[: 10 * len(bodies)].reshape(-1, 10)))
 
 
+def without_mass(robot: Robot) -> list[str]:
+    """Moving bodies without a described mass."""
+    return [body for body, ten in body_inertias(robot).items() if not ten[0] > 0]
+
+
 @lru_cache(maxsize=8)
 def without_drives(robot: Robot) -> Robot:
     """Return the robot without drives, from a cache, since its kernels are compiled at the first call."""

@@ -141,13 +141,17 @@ def described(friction: ShaftFriction, constant: str, asymmetric: bool) -> float
     return float(of[name][constant != name])
 
 
+def dry_step(v: np.ndarray, width: float) -> np.ndarray:
+    """Return the step of dry friction at speeds v (N,), smoothed over `width`; 0: a sign."""
+    return ShaftFriction(coulomb=(1.0, 1.0), width=width).at(ARRAYS, v).step
+
+
 def coupling(i: int, j: int, name: str, width: float) -> list[Term]:
     """Return the terms of a motor that turns with the sum of two joints: its rotor and friction act in the rows of both.
 
     The part of the rotor and of viscous friction by which a joint acts on itself is contained in that joint's own parameters.
     """
-    dry = ShaftFriction(coulomb=(1.0, 1.0), width=width)
-    both = lambda x: dry.at(ARRAYS, x.qd[:, i] + x.qd[:, j]).step  # noqa: E731
+    both = lambda x: dry_step(x.qd[:, i] + x.qd[:, j], width)  # noqa: E731
     return [
         Term(f"{name}.armature", {i: lambda x: x.qdd[:, j], j: lambda x: x.qdd[:, i]}, 0.0),
         Term(f"{name}.viscous", {i: lambda x: x.qd[:, j], j: lambda x: x.qd[:, i]}, 0.0),

@@ -8,7 +8,7 @@ import numpy as np
 
 from qddot.logs.audit import velocity_agreement
 from qddot.logs.lowpass import LowPass, convolved
-from qddot.logs.resample import grid, is_uniform, onto
+from qddot.logs.resample import Even, evened
 from qddot.logs.spectrum import densities, motion_band, noise_floor
 from qddot.logs.table import Finding
 from qddot.thresholds import ACCELERATION_AGREES, CUTOFF_LEAST, CUTOFF_MOST, FILTER_LOSS, HIGHEST_CUTOFF, KERNEL_LENGTH
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from qddot.logs.log import Log
 
 Velocity = Literal["measured", "derivative"]
-Part = tuple[np.ndarray, np.ndarray, np.ndarray | None, np.ndarray, np.ndarray | None]
 
 
 def chosen(
@@ -38,22 +37,11 @@ def chosen(
     return cutoff, velocity, recorded, findings
 
 
-def evened(log: Log, segment: slice, rate: float) -> Part:
-    """Resample a segment to even times, if needed: t, q, qd, tau, qdd."""
-    t, q, tau = log.t[segment], log.q[segment], log.tau[segment]
-    qd, qdd = (None if x is None else x[segment] for x in (log.qd, log.qdd))
-    if len(t) < 4 or is_uniform(t, rate):
-        return t, q, qd, tau, qdd
-    times = grid(t, rate)
-    even = lambda x: None if x is None else onto(times, t, x)  # noqa: E731
-    return times, onto(times, t, q), even(qd), onto(times, t, tau), even(qdd)
-
-
 def chosen_acceleration(log: Log, cutoff: float) -> tuple[bool, str]:
     """Decide if the log's accelerations are used, with the reason: below the cut-off they must agree with its positions."""
-    t, q, _, _, qdd = most_moving(log)
+    _, q, _, _, qdd = most_moving(log)
     low_pass = LowPass(log.rate, cutoff)
-    if qdd is None or len(t) < 2 * low_pass.half + 9:
+    if qdd is None or len(q) < 2 * low_pass.half + 9:
         return False, ""
     mine, theirs = convolved(q, low_pass.flat_curvature), convolved(qdd[4 : len(q) - 4], low_pass.flat)
     off = float(np.linalg.norm(mine - theirs) / max(np.linalg.norm(mine), 1e-300))
@@ -62,7 +50,7 @@ def chosen_acceleration(log: Log, cutoff: float) -> tuple[bool, str]:
     return False, f"positions are differentiated: the log's accelerations are off by {off:.2g} of theirs"
 
 
-def most_moving(log: Log) -> Part:
+def most_moving(log: Log) -> Even:
     """The segment with the most motion, at even times: rests tell nothing about frequencies, however long they are."""
     segment = max(log.segments, key=lambda s: float(np.sum(np.var(log.q[s], axis=0))) * (s.stop - s.start))
     return evened(log, segment, log.rate)
@@ -70,9 +58,9 @@ def most_moving(log: Log) -> Part:
 
 def chosen_cutoff(log: Log) -> tuple[float, str]:
     """Cut-off in Hz from the spectrum of the positions, and the reason in words."""
-    t, q, *_ = most_moving(log)
+    q = most_moving(log).q
     edge, clear = motion_band(q, log.rate)
-    span, band = len(t) / log.rate, f"times the {edge:.3g} Hz below which 99.9 % of the motion's power lies"
+    span, band = len(q) / log.rate, f"times the {edge:.3g} Hz below which 99.9 % of the motion's power lies"
     ends = f"as high as it takes for the filter's ends to cost no more than a tenth of {span:.3g} s"
     by_noise = clear, "up to there positions are ten times as large as their noise"
     least, most = ((times * edge, f"{times:g} {band}") for times in (CUTOFF_LEAST, CUTOFF_MOST))

@@ -48,30 +48,28 @@ def instrumental(base: Base, signals: Signals, reference: tuple[np.ndarray, np.n
             raise InputError(f"the reference's {name} has shape {np.shape(x)}, the log {signals.q.shape}")
     rows, weights, r = Rows(base), 1 / start.sigma**2, base.rank
     scale = 1 / np.maximum(start.std_classical, 1e-300)  # makes parameters of any unit comparable
-    G, g, parts = np.zeros((r, r)), np.zeros(r), []
+    G, g = np.zeros((r, r)), np.zeros(r)
+    parts: dict[int, tuple[np.ndarray, np.ndarray, int]] = {}
     q, qd, qdd = (np.asarray(x, float) for x in reference)
     clean = replace(signals, q=q, qd=qd, qdd=qdd)
     for (block, measured), (_, unseen) in zip(pieces(signals), pieces(clean)):
         Gk, gk, moving = np.zeros((r, r)), np.zeros(r), rows.moving(measured)
-        count = len(moving)
         for j, (A, Z) in enumerate(zip(rows.each(rows(measured)), rows.each(rows(unseen)))):
             here, A, Z = rows.columns[j], A[moving[:, j]], Z[moving[:, j]]
             Gk[np.ix_(here, here)] += weights[j] * Z[:, :-1].T @ A[:, :-1]
             gk[here] += weights[j] * Z[:, :-1].T @ A[:, -1]
-        if parts and parts[-1][0] == block:
-            parts[-1] = (block, parts[-1][1] + Gk, parts[-1][2] + gk, parts[-1][3] + count)
-        else:
-            parts.append((block, Gk, gk, count))
         G, g = G + Gk, g + gk
+        before = parts.get(block, (0.0, 0.0, 0))
+        parts[block] = before[0] + Gk, before[1] + gk, before[2] + len(moving)
     outer = np.outer(scale, scale)
     condition = float(np.linalg.cond(G / outer))
     if not condition < 1e12:
         raise SingularityError(f"Z^T X has the condition number {condition:.3g}: the reference does not move like the log")
     theta = np.linalg.solve(G / outer, g / scale) / scale
     inverse = np.linalg.inv(G / outer) / outer
-    moved = np.array([np.linalg.solve(G - Gk, g - gk) for _, Gk, gk, _ in parts])
+    moved = np.array([np.linalg.solve(G - Gk, g - gk) for Gk, gk, _ in parts.values()])
     B = len(parts)
     spread = moved - moved.mean(axis=0)
-    sandwich, samples = (B - 1) / B * spread.T @ spread, sum(part[3] for part in parts)
+    sandwich, samples = (B - 1) / B * spread.T @ spread, sum(part[2] for part in parts.values())
     found = {"theta": theta, "classical": (inverse + inverse.T) / 2, "sandwich": sandwich, "blocks": B, "samples": samples}
     return replace(start, method="iv", **found)

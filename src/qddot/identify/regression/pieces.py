@@ -11,36 +11,30 @@ import numpy as np
 
 from qddot.identify.regression.reduction import STRIP
 from qddot.identify.regression.rows import Samples
-from qddot.identify.regression.signals import Signals, kernel_rows, reached
+from qddot.identify.regression.signals import Signals, reached
 from qddot.logs.lowpass import LowPass
 from qddot.thresholds import CHUNK_BLOCKS, SHORTEST_BLOCK, STANDSTILL, TIME_BLOCKS
 
 
 class Stretch(NamedTuple):
-    """Consecutive samples of a prepared log, with the further samples at both ends that the filter needs, as far as there are
-    any."""
+    """Consecutive samples of a prepared log. Other processes get them too, so they hold arrays only."""
 
-    motion: Samples
-    paces: np.ndarray
+    motion: Samples  # these samples, and those at both ends that the filter needs, as far as there are any
+    paces: np.ndarray  # of each joint at each filtered sample (M, nv), see `Signals.paces`
     low_pass: LowPass
-    factor: int
     lead: int = 0
     trail: int = 0
-    step: int = 1
-    cuts: tuple[int, ...] = ()
-
-    def samples(self) -> Samples:
-        return self.motion
-
-    def pace(self) -> np.ndarray:
-        return self.paces
+    step: int = 1  # number of samples of which one suffices to represent a smooth signal; 1 if all are needed
+    cuts: tuple[int, ...] = ()  # indices of the filtered samples at which further blocks begin
 
     def thinned(self) -> Samples:
+        """Every `step`-th sample, which suffices for smooth signals."""
         start = self.low_pass.half % self.step  # kernels are centred on samples that are kept
         return Samples(*(x[start :: self.step] for x in self.motion))
 
     def filtered(self, x: np.ndarray, thinned: bool = False) -> np.ndarray:
-        return self.low_pass.decimated(x, self.factor, lead=self.lead, trail=self.trail, step=self.step if thinned else 1)
+        """Filter a signal (N, ...) along all samples, or along the thinned ones: (M, ...)."""
+        return self.low_pass.decimated(x, lead=self.lead, trail=self.trail, step=self.step if thinned else 1)
 
 
 def pieces(signals: Signals, blocks: int | None = None, first: int = 0) -> Iterator[tuple[int, Stretch]]:
@@ -59,7 +53,7 @@ def pieces(signals: Signals, blocks: int | None = None, first: int = 0) -> Itera
     """
     for block, cuts, k in blocks_of(signals, blocks, first):
         for at, (a, b) in enumerate(pairwise(cuts), start=block):
-            for part in parts(a, b, strip_rows(signals)):
+            for part in parts(signals, a, b):
                 yield at, stretch(signals, k, part)
 
 
@@ -78,13 +72,9 @@ def blocks_of(signals: Signals, blocks: int | None, first: int) -> Iterator[tupl
         first += len(cuts) - 1
 
 
-def strip_rows(signals: Signals) -> int:
-    """Number of decimated samples in a strip."""
-    return max(1, STRIP // signals.factor)
-
-
-def parts(start: int, stop: int, size: int) -> Iterator[slice]:
-    """Yield slices of `size` numbers each that cover the range from start to stop."""
+def parts(signals: Signals, start: int, stop: int) -> Iterator[slice]:
+    """Yield slices of decimated samples from start to stop, each of a size for one task."""
+    size = max(1, STRIP // signals.factor)
     return (slice(a, min(a + size, stop)) for a in range(start, stop, size))
 
 
@@ -92,9 +82,9 @@ def stretch(signals: Signals, k: int, part: slice, cuts: tuple[int, ...] = ()) -
     """The piece of some decimated samples of segment k, with all samples that their kernels cover."""
     inside, ends = reached(signals.centres(k)[part], signals.low_pass.half, signals.segments[k])
     motion = Samples(signals.q[inside], signals.qd[inside], signals.qdd[inside], signals.tau_raw[inside])
-    step = 1 if any(ends.values()) else signals.step  # a kernel that is cut off at an end needs every sample
+    step = 1 if any(ends.values()) else signals.low_pass.step  # a kernel that is cut off at an end needs every sample
     paces = signals.kernel_paces[signals.decimated_segments[k]][part]
-    return Stretch(motion, paces, signals.low_pass, signals.factor, **ends, step=step, cuts=cuts)
+    return Stretch(motion, paces, signals.low_pass, **ends, step=step, cuts=cuts)
 
 
 def streamed(chunks: Iterable[Signals]) -> Iterator[tuple[int, Stretch]]:
@@ -121,9 +111,9 @@ def streamed(chunks: Iterable[Signals]) -> Iterator[tuple[int, Stretch]]:
 def strips(signals: Signals, blocks: int | None = None, first: int = 0) -> Iterator[tuple[int, Stretch]]:
     """Yield pieces of a size for one task, whatever the blocks, with the number of the first block in each. Kernels that are cut
     off at the ends of a record get strips of their own, since they need every sample."""
-    cut_off = kernel_rows(signals.low_pass, signals.factor)
+    cut_off = signals.low_pass.rows
     for block, cuts, k in blocks_of(signals, blocks, first):
         ends = sorted({0, min(cut_off, cuts[-1]), max(cuts[-1] - cut_off, 0), cuts[-1]})
-        for part in (part for a, b in pairwise(ends) for part in parts(a, b, strip_rows(signals))):
+        for part in (part for a, b in pairwise(ends) for part in parts(signals, a, b)):
             inner = tuple(cut - part.start for cut in cuts[1:-1] if part.start < cut < part.stop)
             yield block + bisect_right(cuts[1:-1], part.start), stretch(signals, k, part, inner)

@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,9 +22,12 @@ from qddot.cluster import AHEAD, in_cluster, window
 from qddot.compile.threads import thread_count
 from qddot.errors import InputError
 from qddot.identify.regression.base import Base
-from qddot.identify.regression.rows import Piece, Rows
+from qddot.identify.regression.rows import Rows
 from qddot.identify.regression.triangles import CHUNK, Matrices, Tree, Triangles, condensed, merge, tree, triangle
 from qddot.thresholds import HAMPEL, MOST_BLOCKS
+
+if TYPE_CHECKING:
+    from qddot.identify.regression.pieces import Stretch
 
 ENGINES = ("serial", "threads", "dask")
 STRIP = 32 * CHUNK  # samples of one task
@@ -65,7 +68,7 @@ class Factors:
 
     def merged(self, blocks: Iterable[int]) -> list[np.ndarray]:
         """The factors of several blocks together."""
-        return tree([self.R[k] for k in blocks])
+        return tree(self.R[k] for k in blocks)
 
     @property
     def left_out(self) -> np.ndarray:
@@ -91,7 +94,7 @@ class Strip:
         return Strip(self.count + other.count, self.rows + other.rows, merge(self.R, other.R))
 
 
-def factors_of(rows: Rows, piece: Piece, robust: Robust | None) -> list[Strip]:
+def factors_of(rows: Rows, piece: Stretch, robust: Robust | None) -> list[Strip]:
     """The factors of a piece, block by block, with the same bits in any process."""
     found, moving = rows(piece), rows.moving(piece)
     parts = [slice(a, b) for a, b in pairwise([0, *piece.cuts, len(moving)])]
@@ -108,7 +111,7 @@ def factors_of(rows: Rows, piece: Piece, robust: Robust | None) -> list[Strip]:
 
 def reduce(
     base: Base,
-    pieces: Iterable[tuple[int, Piece]],
+    pieces: Iterable[tuple[int, Stretch]],
     *,
     robust: Robust | None = None,
     engine: str = "serial",
@@ -137,12 +140,12 @@ def reduce(
     rows = Rows(base)
     numbers: deque[int] = deque()
     found: list[Strip] = []
-    pending, current = Tree[Strip](), None
+    pending, current = Tree(Strip.__add__), None
     for strips in run(rows, noted(pieces, numbers), robust, engine, address):
         for block, strip in enumerate(strips, start=numbers.popleft()):
             if current is not None and block != current:
                 found.append(pending.result())
-                pending = Tree[Strip]()
+                pending = Tree(Strip.__add__)
                 found = halved(found) if len(found) >= MOST_BLOCKS else found
             pending.add(strip)
             current = block
@@ -155,7 +158,7 @@ def reduce(
     return Factors(base, rows.columns, triangles, np.array([one.count for one in found]), np.array([one.rows for one in found]))
 
 
-def noted(pieces: Iterable[tuple[int, Piece]], numbers: deque[int]) -> Iterator[Piece]:
+def noted(pieces: Iterable[tuple[int, Stretch]], numbers: deque[int]) -> Iterator[Stretch]:
     """Yield the pieces, and append the number of the block in which each begins to `numbers`."""
     for block, piece in pieces:
         numbers.append(block)
@@ -178,7 +181,7 @@ def hampel(x: np.ndarray) -> np.ndarray:
 # engines --------------------------------------------------------------------------------------------------------------------
 
 
-def run(rows: Rows, pieces: Iterable[Piece], robust: Robust | None, engine: str, address: Any) -> Iterator[list[Strip]]:
+def run(rows: Rows, pieces: Iterable[Stretch], robust: Robust | None, engine: str, address: Any) -> Iterator[list[Strip]]:
     """Yield the factors of each piece, in order, computed by the chosen engine."""
     if engine == "serial":
         return (factors_of(rows, piece, robust) for piece in pieces)
@@ -190,14 +193,14 @@ def run(rows: Rows, pieces: Iterable[Piece], robust: Robust | None, engine: str,
     raise InputError(f"engine={engine!r} is not one of {', '.join(map(repr, ENGINES))}")
 
 
-def in_threads(rows: Rows, pieces: Iterable[Piece], robust: Robust | None) -> Iterator[list[Strip]]:
+def in_threads(rows: Rows, pieces: Iterable[Stretch], robust: Robust | None) -> Iterator[list[Strip]]:
     """Reduce pieces on all cores, in their order."""
     workers = thread_count(None)
     with ThreadPoolExecutor(workers) as pool:
         yield from window((pool.submit(factors_of, rows, piece, robust) for piece in pieces), AHEAD * workers)
 
 
-def at_worker(base: bytes, piece: Piece, robust: Robust | None) -> list[Strip]:
+def at_worker(base: bytes, piece: Stretch, robust: Robust | None) -> list[Strip]:
     return factors_of(unpacked(base), piece, robust)
 
 

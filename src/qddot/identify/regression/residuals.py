@@ -17,7 +17,8 @@ from qddot.identify.regression.base import Base
 from qddot.identify.regression.rows import Rows, Samples
 from qddot.identify.regression.signals import Signals
 from qddot.identify.scaling import nonzero
-from qddot.thresholds import BY_MEDIAN, LOCAL_SAMPLES, MEDIAN_SAMPLES, OUTLIER, OUTLIER_SHARE
+from qddot.logs.spikes import local_step
+from qddot.thresholds import BY_MEDIAN, MEDIAN_SAMPLES, OUTLIER, OUTLIER_SHARE
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,7 +164,7 @@ def residuals(base: Base, theta: np.ndarray, signals: Signals, rows: Rows | None
     parameter_set, rows = base.parameter_set, rows or Rows(base)
     motion = Samples(signals.q, signals.qd, signals.qdd, signals.tau_raw)
     parts = (Samples(*(x[segment] for x in motion)) for segment in signals.segments)
-    found = [rows.predicted(part, theta, signals.step) for part in parts]
+    found = [rows.predicted(part, theta, signals.low_pass.step) for part in parts]
     predicted = np.concatenate(found) if len(found) > 1 else found[0]
     if rows.evaluator.knows:
         predicted += parameter_set.known_torque(*motion[:3])
@@ -200,16 +201,8 @@ def outlying(x: np.ndarray) -> np.ndarray:
     at = np.flatnonzero(far[:-1] & far[1:])
     before, here, after = x[at], x[at + 1], x[at + 2]
     alone = np.maximum(here - np.maximum(before, after), np.minimum(before, after) - here)
-    spread = BY_MEDIAN * np.maximum(usual, step_about(x, at))
+    spread = BY_MEDIAN * np.maximum(usual, local_step(step, at + 1))
     return at[(spread > 0) & (alone > OUTLIER * spread)]
-
-
-def step_about(x: np.ndarray, at: np.ndarray) -> np.ndarray:
-    """For each of these indices into x[1:-1] the median absolute step of the stretch it lies in."""
-    size = min(len(x) - 1, LOCAL_SAMPLES)
-    stretch = np.minimum((at + 1) // size, max(1, (len(x) - 1) // LOCAL_SAMPLES) - 1)
-    medians = {k: np.median(np.abs(np.diff(x[k * size : (k + 1) * size + 1]))) for k in set(stretch.tolist())}
-    return np.array([medians[k] for k in stretch.tolist()])
 
 
 def mean(x: np.ndarray, where: np.ndarray) -> np.ndarray:
@@ -272,7 +265,7 @@ class StreamedResiduals:
     """Figures of the residuals of a streamed log, as those of `Residuals`.
 
     Attributes:
-        samples, relative_raw, relative, rms_raw, rms, nrms_raw, nrms, size, outliers: for all chunks together.
+        samples, relative_raw, relative, rms_raw, rms, nrms_raw, nrms, size, outliers, has_outliers: for all chunks together.
         spread: median over the chunks.
         colour: from pairs of samples within one chunk.
         ends: index of the filtered sample behind the last one of each file or stretch without a pause.
@@ -293,17 +286,13 @@ class StreamedResiduals:
         self.spread = np.median([chunk["spread"] for chunk in chunks], axis=0)
         self.colour = total("colour") / nonzero(filtered)
         self.outliers = total("outliers") / total("count")
+        self.has_outliers = bool(np.any(self.outliers > OUTLIER_SHARE))
         ends, before = [], 0
         for chunk, following in zip(chunks, [*chunks[1:], None]):
             goes_on = following is not None and not following["begins"]
             ends += [before + end for end in chunk["ends"][: -1 if goes_on else None]]
             before += chunk["samples"]
         self.ends = np.array(ends)
-
-    @property
-    def has_outliers(self) -> bool:
-        """True if a joint has more outliers than noise explains."""
-        return bool(np.any(self.outliers > OUTLIER_SHARE))
 
 
 Errors = Residuals | StreamedResiduals

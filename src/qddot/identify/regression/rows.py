@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -12,6 +11,9 @@ from numpy.lib.stride_tricks import sliding_window_view
 from qddot.identify.regression.base import Base
 from qddot.identify.regression.drive_terms import Column, Motion, is_smooth
 from qddot.identify.regression.triangles import CHUNK
+
+if TYPE_CHECKING:
+    from qddot.identify.regression.pieces import Stretch
 
 CACHED = 256  # samples whose regressor fits into the cache
 IN_CACHE = 16384  # samples of which a few channels fit into the cache
@@ -29,36 +31,6 @@ class Samples(NamedTuple):
     qd: np.ndarray
     qdd: np.ndarray
     tau: np.ndarray
-
-
-class Piece(Protocol):
-    """Some consecutive samples of a log. Pieces are sent to other processes, so they hold arrays or the name of a file."""
-
-    def samples(self) -> Samples:
-        """These samples, and those around them that the filter needs."""
-        ...
-
-    def pace(self) -> np.ndarray:
-        """Pace of each joint at each filtered sample (M, nv), rad/s or m/s, see `Signals.paces`."""
-        ...
-
-    @property
-    def step(self) -> int:
-        """Number of samples of which one suffices to represent a smooth signal; 1 if all are needed."""
-        ...
-
-    @property
-    def cuts(self) -> Sequence[int]:
-        """Indices of the filtered samples at which further blocks begin."""
-        ...
-
-    def thinned(self) -> Samples:
-        """Every `step`-th sample, which suffices for smooth signals."""
-        ...
-
-    def filtered(self, x: np.ndarray, thinned: bool = False) -> np.ndarray:
-        """Filter a signal (N, ...) along all samples, or along the thinned ones: (M, ...)."""
-        ...
 
 
 class Rows:
@@ -143,18 +115,18 @@ class Rows:
                 tau[part, j] += weights[k, j] * column(moved)
         return tau
 
-    def __call__(self, piece: Piece) -> np.ndarray:
+    def __call__(self, piece: Stretch) -> np.ndarray:
         """Filtered rows `[X_j | tau_j]` of all joints side by side (M, K); they may be a buffer that the next call overwrites.
 
         Smooth columns, such as those of links, are computed for every `step`-th sample only; those of dry friction for all.
         """
         thinned = self.spares and piece.step > 1
-        samples = piece.thinned() if thinned else piece.samples()
+        samples = piece.thinned() if thinned else piece.motion
         A = self._scratch("A", len(samples.q), (self.ends[-1],))
         self.fill(A, samples, sharp=not thinned)
         if not thinned:
             return piece.filtered(A)
-        found, (q, qd, qdd, tau) = piece.filtered(A, thinned=True), piece.samples()
+        found, (q, qd, qdd, tau) = piece.filtered(A, thinned=True), piece.motion
         motion = Motion(q, qd, qdd, np.zeros((0, q.shape[1])))
         sharp = np.empty((len(q), q.shape[1] + len(self._sharp)), order="F")  # channel by channel, as columns are computed
         sharp[:, : q.shape[1]] = tau
@@ -163,10 +135,10 @@ class Rows:
         found[:, [*(self.ends - 1), *(k for k, _ in self._sharp)]] = piece.filtered(sharp)
         return found
 
-    def moving(self, piece: Piece) -> np.ndarray:
+    def moving(self, piece: Stretch) -> np.ndarray:
         """Mask of the rows (M, nv) that count: not those of resting joints, which Coulomb friction holds with any torque up to its
         own, so that `tau = Y pi` does not hold."""
-        return piece.pace() >= self.base.parameter_set.rest_speeds
+        return piece.paces >= self.base.parameter_set.rest_speeds
 
     def _scratch(self, name: str, N: int, shape: tuple[int, ...]) -> np.ndarray:
         """A buffer (N, ...) of this thread."""

@@ -18,13 +18,13 @@ from scipy.ndimage import maximum_filter1d, minimum_filter1d
 
 from qddot.arguments import positive_number, word
 from qddot.errors import InputError
-from qddot.identify.regression.filter_choice import Velocity, chosen, evened
+from qddot.identify.regression.filter_choice import Velocity, chosen
 from qddot.logs.lowpass import LowPass, convolved, convolved_by
-from qddot.logs.resample import is_uniform
+from qddot.logs.resample import Even, evened, is_uniform
 from qddot.logs.spectrum import densities, noise_floor
 from qddot.logs.spikes import Despiked, without_spikes
 from qddot.logs.table import Finding
-from qddot.thresholds import HIGHEST_CUTOFF, NOISE_SAMPLES, PACE_REACH, SMOOTH_RATE, SPIKE_SHARE
+from qddot.thresholds import HIGHEST_CUTOFF, NOISE_SAMPLES, PACE_REACH, SPIKE_SHARE
 
 if TYPE_CHECKING:
     from qddot.logs.log import Log
@@ -96,13 +96,8 @@ class Signals:
 
     @property
     def factor(self) -> int:
-        """Number of samples for one decimated sample; a period of the cut-off has at least four decimated ones."""
-        return thinning(self.rate, self.cutoff)
-
-    @property
-    def step(self) -> int:
-        """Number of samples of which one suffices to represent a smooth signal; `factor` is a multiple of it."""
-        return smooth_step(self.rate, self.cutoff)
+        """Number of samples for one decimated sample."""
+        return self.low_pass.factor
 
     def grid(self, k: int) -> range:
         """Indices of every `factor`-th sample of segment k, counted from its start."""
@@ -114,7 +109,7 @@ class Signals:
         They reach both ends of a record, since a start from rest, say, is seen nowhere else. Where the record goes on, they stop
         where the samples that `paces` needs would be missing, and leave the others to the next chunk.
         """
-        grid, margin = self.grid(k), PACE_REACH * kernel_rows(self.low_pass, self.factor)
+        grid, margin = self.grid(k), PACE_REACH * self.low_pass.rows
         before, after = self.goes_on[0] and k == 0, self.goes_on[1] and k == len(self.segments) - 1
         return grid[margin if before else 0 : len(grid) - margin if after else None]
 
@@ -165,7 +160,7 @@ class Signals:
     @property
     def _pace_window(self) -> dict[str, Any]:
         """Arguments of a moving minimum or maximum on the grid, as long as a kernel."""
-        return {"size": 2 * kernel_rows(self.low_pass, self.factor) + 1, "axis": 0, "mode": "nearest"}
+        return {"size": 2 * self.low_pass.rows + 1, "axis": 0, "mode": "nearest"}
 
     @property
     def owned(self) -> slice:
@@ -187,7 +182,7 @@ class Signals:
         parts, low_pass = [], self.low_pass
         for k, segment in enumerate(self.segments):
             inside, ends = reached(self.centres(k), low_pass.half, segment)
-            parts.append(low_pass.decimated(np.asarray(x)[inside], self.factor, **ends))
+            parts.append(low_pass.decimated(np.asarray(x)[inside], **ends))
         return np.concatenate(parts)
 
 
@@ -217,32 +212,15 @@ def smoothed(x: np.ndarray, low_pass: LowPass, segments: Iterable[slice]) -> np.
     return np.concatenate(found)
 
 
-def filter_span(rate: float, cutoff: float) -> int:
+def filter_span(low_pass: LowPass) -> int:
     """Number of samples that both filters together need for one decimated sample."""
-    return 4 * LowPass(rate, cutoff).half + 9
+    return 4 * low_pass.half + 9
 
 
-def kernel_rows(low_pass: LowPass, factor: int) -> int:
-    """Number of decimated samples that a kernel covers on each side."""
-    return -(-low_pass.half // factor)
-
-
-def streamed_span(rate: float, cutoff: float) -> int:
+def streamed_span(low_pass: LowPass) -> int:
     """Number of samples that a decimated one needs within a stream: as `filter_span`, with those that its pace takes."""
-    low_pass, factor = LowPass(rate, cutoff), thinning(rate, cutoff)
-    return 2 * PACE_REACH * kernel_rows(low_pass, factor) * factor + low_pass.half % factor + 2 * low_pass.half + 9
-
-
-def thinning(rate: float, cutoff: float) -> int:
-    """Number of samples for one decimated sample: a multiple of `smooth_step`."""
-    factor = max(1, int(rate / (4 * cutoff)))
-    return factor - factor % smooth_step(rate, cutoff)
-
-
-def smooth_step(rate: float, cutoff: float) -> int:
-    """Number of samples of which one suffices to represent a signal as smooth as low-passed positions: columns of links, say, are
-    computed at these samples only."""
-    return max(1, int(rate / (SMOOTH_RATE * cutoff)))
+    factor = low_pass.factor
+    return 2 * PACE_REACH * low_pass.rows * factor + low_pass.half % factor + 2 * low_pass.half + 9
 
 
 def prepare(log: Log, cutoff: float | None = None, *, velocity: Velocity | None = None) -> Signals:
@@ -275,7 +253,7 @@ def prepare(log: Log, cutoff: float | None = None, *, velocity: Velocity | None 
     cutoff, velocity, recorded, findings = chosen(log, cutoff, velocity)
     found = prepared(log, rate, cutoff, velocity, findings, recorded=recorded)
     if found is None:
-        span = filter_span(rate, cutoff)
+        span = filter_span(LowPass(rate, cutoff))
         raise InputError(
             f"no segment is as long as the {span / rate:.3g} s that a cut-off of {cutoff:.3g} Hz takes "
             f"({'a longer log' if cutoff >= HIGHEST_CUTOFF * rate else 'a longer log, or a higher cutoff='})"
@@ -295,16 +273,14 @@ def prepared(
     """Filter a log once everything is chosen; `recorded`: take the log's accelerations. None if no segment is long enough."""
     log, spikes = without_spikes(log)
     findings += told_spikes(log, spikes)
-    low_pass, span = LowPass(rate, cutoff), filter_span(rate, cutoff)
+    low_pass = LowPass(rate, cutoff)
     parts = [evened(log, segment, rate) for segment in log.segments]
-    long = [len(part[0]) >= span for part in parts]
+    long = [len(part.t) >= filter_span(low_pass) for part in parts]
     if goes_on[1]:
-        long[-1] = len(parts[-1][0]) >= streamed_span(rate, cutoff)
+        long[-1] = len(parts[-1].t) >= streamed_span(low_pass)
     if goes_on[0] and not (goes_on[1] and len(parts) == 1):
         long[0] = True  # the end of the chunk before
-    if not recorded:
-        parts = [(*part[:4], None) for part in parts]
-    made = [filtered(low_pass, velocity, *part) for part, enough in zip(parts, long) if enough]
+    made = [filtered(low_pass, velocity, recorded, part) for part, enough in zip(parts, long) if enough]
     if not made:
         return None
     if not all(is_uniform(log.t[segment], rate) for segment in log.segments):
@@ -339,22 +315,15 @@ def told_spikes(log: Log, found: Despiked) -> Iterator[Finding]:
         yield Finding("warning", "bad samples", f"{message}{SPIKE_SHARE:.0%}) to say what should stand there", serious=True)
 
 
-def filtered(
-    low_pass: LowPass,
-    velocity: Velocity,
-    t: np.ndarray,
-    q: np.ndarray,
-    qd: np.ndarray | None,
-    tau: np.ndarray,
-    qdd: np.ndarray | None,
-) -> tuple[np.ndarray, ...]:
-    """Filter a segment: t, q, qd, qdd, tau of samples whose kernels lie within it; `qdd`, if given, is the log's acceleration."""
+def filtered(low_pass: LowPass, velocity: Velocity, recorded: bool, part: Even) -> tuple[np.ndarray, ...]:
+    """Filter a segment: t, q, qd, qdd, tau of samples whose kernels lie within it; `recorded`: take the log's accelerations."""
+    t, q, qd, tau, qdd = part
     edge, flat = low_pass.half + 4, np.pad(low_pass.flat, 4)
     kept = slice(edge, len(q) - edge)
     if velocity == "measured" and qd is not None:
         smooth, (first, second) = convolved(q, flat), convolved_by(qd, [flat, low_pass.flat_slope])
     else:
         smooth, first, second = convolved_by(q, [flat, low_pass.flat_slope, low_pass.flat_curvature])
-    if qdd is not None:
+    if recorded and qdd is not None:
         second = convolved(qdd, flat)
     return t[kept], smooth, first, second, tau[kept]

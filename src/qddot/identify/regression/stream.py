@@ -11,7 +11,8 @@ import numpy as np
 
 from qddot.errors import InputError
 from qddot.identify.regression.filter_choice import Velocity, chosen
-from qddot.identify.regression.signals import Signals, prepared, streamed_span, thinning
+from qddot.identify.regression.signals import Signals, prepared, streamed_span
+from qddot.logs.lowpass import LowPass
 from qddot.thresholds import CHUNKS_HELD, GAP, MOVES
 
 if TYPE_CHECKING:
@@ -40,7 +41,8 @@ def stream(logs: Iterable[Log], cutoff: float | None = None, *, velocity: Veloci
         return
     rate, tail, some, begun = waiting[0].rate, None, False, False
     cutoff, velocity, recorded, findings = chosen(waiting[-1], cutoff, velocity, "from the first chunk that moves: ")
-    span, factor = streamed_span(rate, cutoff), thinning(rate, cutoff)
+    low_pass = LowPass(rate, cutoff)
+    span, factor = streamed_span(low_pass), low_pass.factor
     for log, following in pairwise(chain(waiting, logs, [None])):
         if log is None:
             break

@@ -5,8 +5,8 @@ Rows are kept until there are a few times as many as columns, and are factored t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Generic, Protocol, TypeVar
+from collections.abc import Callable, Iterable
+from typing import Generic, TypeVar
 
 import numpy as np
 from scipy.linalg import lapack
@@ -53,38 +53,33 @@ def merge(one: Matrices, other: Matrices) -> Matrices:
     return [condensed(*pair) for pair in zip(one, other)]
 
 
-class Addable(Protocol):
-    """Type of the parts that a `Tree` adds up."""
-
-    def __add__(self, other: Any, /) -> Any: ...
-
-
-T = TypeVar("T", bound=Addable)
+T = TypeVar("T")
 
 
 class Tree(Generic[T]):
-    """Adds up a stream of parts pairwise, like a binary counter: sums of equally many parts, the earlier on top."""
+    """Merges a stream of parts pairwise, like a binary counter: equally many parts with each other, the earlier on top."""
 
-    def __init__(self) -> None:
+    def __init__(self, merge: Callable[[T, T], T]) -> None:
+        self._merge = merge
         self._waiting: list[tuple[int, T]] = []
 
     def add(self, part: T) -> None:
         level = 0
         while self._waiting and self._waiting[-1][0] == level:
-            part = self._waiting.pop()[1] + part
+            part = self._merge(self._waiting.pop()[1], part)
             level += 1
         self._waiting.append((level, part))
 
     def result(self) -> T:
         part = self._waiting.pop()[1]
         while self._waiting:
-            part = self._waiting.pop()[1] + part
+            part = self._merge(self._waiting.pop()[1], part)
         return part
 
 
-def tree(all_triangles: Sequence[Matrices]) -> Triangles:
-    """R of all matrices together, joint by joint, merged pairwise with neighbours first."""
-    while len(all_triangles) > 1:
-        pairs = [merge(a, b) for a, b in zip(all_triangles[::2], all_triangles[1::2])]
-        all_triangles = [*pairs, *all_triangles[2 * len(pairs) :]]
-    return [triangle(rows) for rows in all_triangles[0]]
+def tree(all_triangles: Iterable[Matrices]) -> Triangles:
+    """R of all matrices together, joint by joint."""
+    together = Tree(merge)
+    for one in all_triangles:
+        together.add(one)
+    return [triangle(rows) for rows in together.result()]
