@@ -10,22 +10,10 @@ import struct
 from collections.abc import Iterator
 
 from qddot.compile import entry_ir
-from qddot.compile.direct_table import (
-    ARGUMENTS,
-    ROWS,
-    WAY_KERNEL,
-    WAY_LOOP,
-    WAY_TASK,
-    at,
-    counted,
-    field,
-    function,
-    put,
-    row,
-    word,
-)
+from qddot.compile.direct_table import ARGUMENTS, ROWS, WAY_KERNEL, WAY_LOOP, WAY_TASK, function, row, word
 from qddot.compile.layout import BYTES, DATA, DESCR, DIMENSIONS, DOUBLE, FLAGS, ITEMS, NDIM, SIZE, STRIDES, TYPE, WELL_BEHAVED
 from qddot.compile.peaks import INFINITE_BITS, LARGEST
+from qddot.compile.phrases import at, counted, field, put
 from qddot.model.configuration import QUATERNION_TOLERANCE
 
 BAD_FLAGS = 1 | 2 | 8

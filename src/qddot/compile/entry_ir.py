@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from qddot.compile.direct_table import PLACE, ROWS, TABLE, at, counted, field, function, word
+from qddot.compile.direct_table import PLACE, ROWS, TABLE, function, word
 from qddot.compile.layout import BYTES, DATA, DESCR, DIMENSIONS, DOUBLE, ITEMS, NDIM, STRIDES, TYPE
 from qddot.compile.peaks import INFINITE_BITS, LARGEST, MAGNITUDE
+from qddot.compile.phrases import at, counted, field
 
 MOST = 3
 """Largest number of inputs of a method that has such an entry."""
