@@ -83,11 +83,8 @@ def operation(program: Program, dtype: np.dtype) -> Operation:
 
 def for_guests(program: Program, mechanism: Mechanism, rounding: float) -> Program:
     """Return a program that needs no checks around it: it normalises quaternions, and its results are NaN where a margin is not
-    positive. Its derivative with respect to q has therefore no part along a quaternion.
-
-    Raises:
-        SingularityError: a margin is not positive for any input.
-    """
+    positive. Its derivative with respect to q has therefore no part along a quaternion. Raises SingularityError: a margin is not
+    positive for any input."""
     program = with_unit_quaternions(program, mechanism, rounding)
     *shown, last = program.outputs
     if last.name != "margins":
