@@ -2542,7 +2542,7 @@ class Robot:
             if direct is None or not become(entry, found):
                 self.__dict__[name] = found
         if name in self._guests.entries and isinstance(self.__dict__[name], BuiltinFunctionType):
-            from qddot.compile.fastcall import admit
+            from qddot.compile.direct import admit
 
             admit(self.__dict__[name], *self._guests.entries[name])
 

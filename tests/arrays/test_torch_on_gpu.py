@@ -10,10 +10,11 @@ from numpy.lib.stride_tricks import as_strided
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
 import qddot  # noqa: E402
-from qddot.arrays import torch_cuda, torch_guest  # noqa: E402
+from qddot.arrays import torch_cuda, torch_guest, torch_ir  # noqa: E402
 from qddot.arrays.guests import Guests  # noqa: E402
-from qddot.arrays.torch_ir import address, constant, libtorch  # noqa: E402
+from qddot.arrays.torch_ir import address, libtorch  # noqa: E402
 from qddot.compile.gpu.start_ir import load_starter  # noqa: E402
+from qddot.compile.phrases import constant  # noqa: E402
 from qddot.errors import DeviceError  # noqa: E402
 
 P, N = ctypes.c_void_p, ctypes.c_uint32
@@ -81,7 +82,7 @@ def ours(request, monkeypatch):
     )
     place = lambda x: constant(ctypes.cast(x, P).value)  # noqa: E731
     monkeypatch.setattr(
-        torch_cuda, "address", lambda name: place(index) if name == "aoti_torch_get_device_index" else address(name)
+        torch_ir, "address", lambda name: place(index) if name == "aoti_torch_get_device_index" else address(name)
     )
     monkeypatch.setattr(torch_cuda, "stream_getter", lambda: place(stream))
     monkeypatch.setattr(torch_cuda, "start_address", lambda: ctypes.cast(driver.start, P).value)

@@ -16,9 +16,7 @@ import numpy as np
 
 import qddot
 from qddot.compile.direct import Direct
-from qddot.compile.fastcall import bound_entry
 from qddot.compile.kernel import Kernel
-from qddot.compile.llvm import this_computer
 from qddot.compile.results import LARGE
 
 QUANTITIES = ("inverse_dynamics", "forward_dynamics", "mass_matrix", "coriolis_matrix", "jacobian", "regressor")
@@ -98,7 +96,7 @@ def try_direct(name: str, quantity: str) -> int:
     for last in (True, False):
         inputs = [guards.like(rng.normal(size=x.shape), last=last) for x in kernel.program.inputs]
         outputs = [guards.array(x.shape, np.dtype(float), last=last) for x in kernel.program.outputs]
-        bound = bound_entry(kernel.program, kernel._single, this_computer(), unexpected, [*inputs, *outputs], outputs[0])
+        bound = Direct.bound(kernel, [*inputs, *outputs], outputs[0], unexpected)
         assert bound
         np.testing.assert_array_equal(first(entry(*inputs)), bound())
         for n in (1, 3, 11, 20):

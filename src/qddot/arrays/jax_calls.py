@@ -111,11 +111,8 @@ def constants(operation: Operation, arrays: Sequence[Any]) -> tuple:
 def check_values(
     guests: Guests, quantity: str, operation: Operation, inputs: Mapping[str, Any], fixed: tuple, found: Sequence[Any]
 ) -> None:
-    """Check inputs and results as those of NumPy arrays.
-
-    Raises:
-        InputError, SingularityError: an input is not finite or no unit quaternion, or the quantity does not exist there.
-    """
+    """Check inputs and results as those of NumPy arrays. Raises InputError, SingularityError: an input is not finite or no unit
+    quaternion, or the quantity does not exist there."""
     if any(isinstance(x, jax.core.Tracer) for x in (*inputs.values(), *found)):
         raise InputError("check=True needs values, and within jit, grad or vmap there are none: check outside")
     arrays = {name: np.asarray(x) for name, x in inputs.items()}

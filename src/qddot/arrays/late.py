@@ -43,12 +43,8 @@ def raise_earlier(quantity: str, check: Any, kernel: Launcher) -> None:
 def raise_now(
     guests: Guests, quantity: str, inputs: Mapping[str, Any], check: Any, fixed: tuple, handle: Handling, kernel: Launcher
 ) -> None:
-    """Wait for a call's kernel, and raise its error, which the CPU computes.
-
-    Raises:
-        InputError, SingularityError: an input is not finite, or the quantity does not exist there.
-        DeviceError: the device failed.
-    """
+    """Wait for a call's kernel, and raise its error, which the CPU computes. Raises InputError, SingularityError: an input is not
+    finite, or the quantity does not exist there; DeviceError: the device failed."""
     if not check or check == "later":
         return
     wait(kernel.device, handle.stream(kernel.device.number))

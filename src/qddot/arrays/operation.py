@@ -12,6 +12,7 @@ import numpy as np
 
 from qddot.compile.kernel import Kernel
 from qddot.compile.llvm import this_computer
+from qddot.compile.phrases import at
 from qddot.errors import InputError, SingularityError
 from qddot.graph.expr import Trace
 from qddot.graph.program import Program
@@ -82,11 +83,8 @@ def operation(program: Program, dtype: np.dtype) -> Operation:
 
 def for_guests(program: Program, mechanism: Mechanism, rounding: float) -> Program:
     """Return a program that needs no checks around it: it normalises quaternions, and its results are NaN where a margin is not
-    positive. Its derivative with respect to q has therefore no part along a quaternion.
-
-    Raises:
-        SingularityError: a margin is not positive for any input.
-    """
+    positive. Its derivative with respect to q has therefore no part along a quaternion. Raises SingularityError: a margin is not
+    positive for any input."""
     program = with_unit_quaternions(program, mechanism, rounding)
     *shown, last = program.outputs
     if last.name != "margins":
@@ -140,6 +138,33 @@ def core_steps(program: Program, itemsize: int) -> list[int]:
     return [itemsize * math.prod(x.shape[d + 1 :]) for x in parts for d in range(len(x.shape))]
 
 
-def quoted(text: bytes) -> str:
-    """Return bytes as the content of a string in LLVM IR."""
-    return "".join(chr(c) if 32 <= c < 127 and chr(c) not in '"\\' else f"\\{c:02x}" for c in text)
+PRODUCT = f"""define internal i64 @product(ptr %numbers, i64 %count) {{
+entry:
+br label %head
+head:
+%k = phi i64 [ 0, %entry ], [ %k1, %body ]
+%n = phi i64 [ 1, %entry ], [ %n1, %body ]
+%more = icmp slt i64 %k, %count
+br i1 %more, label %body, label %end
+body:
+{at("%x", "%numbers", "%k", "i64")}
+%n1 = mul i64 %n, %x
+%k1 = add i64 %k, 1
+br label %head
+end:
+ret i64 %n
+}}"""
+"""Definition, in LLVM IR, of the product of some whole numbers."""
+
+
+def needs(operation: Operation, arrays: str) -> str:
+    """Return the message for arrays that an operation cannot take; `arrays`: its kind of arrays, as words."""
+    inputs = ", ".join(f"{x.name} (..., {', '.join(map(str, x.shape))})" for x in operation.program.inputs)
+    return f"{operation.program.name} needs {operation.dtype.name} {arrays} one leading shape: {inputs}"
+
+
+def text_constant(name: str, text: str) -> str:
+    """Return the definition of a constant text in LLVM IR."""
+    plain = text.encode("ascii", "replace")
+    quoted = "".join(chr(c) if 32 <= c < 127 and chr(c) not in '"\\' else f"\\{c:02x}" for c in plain)
+    return f'@{name} = private constant [{len(plain) + 1} x i8] c"{quoted}\\00"'

@@ -226,11 +226,8 @@ def run_checked(
 
 
 def check_values(guests: Guests, quantity: str, operation: Operation, inputs: Mapping[str, Any], fixed: tuple, found: Any) -> None:
-    """Check inputs and results as those of NumPy arrays.
-
-    Raises:
-        InputError, SingularityError: an input is not finite or no unit quaternion, or the quantity does not exist there.
-    """
+    """Check inputs and results as those of NumPy arrays. Raises InputError, SingularityError: an input is not finite or no unit
+    quaternion, or the quantity does not exist there."""
     if is_transformed():
         raise InputError("check=True needs values, and within torch.compile or torch.func there are none: check outside")
     arrays = {name: x.detach().cpu().numpy() for name, x in inputs.items()}

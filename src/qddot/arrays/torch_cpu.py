@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from qddot.arrays.operation import Operation
 from qddot.arrays.torch_ir import address, libtorch
+from qddot.compile.phrases import at, constant, counted, put
 
 GRAIN = 2_500_000
 """Least number of operations for each thread: about 0.1 ms."""
@@ -32,11 +33,11 @@ class OnCpu:
         grain = max(16, GRAIN // max(1, len(self.operation.program.nodes)) // 16 * 16)
         yield f"""%small = icmp sle i64 %count, {grain}
 br i1 %small, label %alone, label %shared
-alone:"""
-        yield """call void @part(i64 0, i64 %count, ptr %call)
+alone:
+call void @part(i64 0, i64 %count, ptr %call)
 br label %done
-shared:"""
-        yield f"""%ep = call i32 {address("torch_parallel_for")}(i64 0, i64 %count, i64 {grain}, ptr @part, ptr %call)
+shared:
+%ep = call i32 {address("torch_parallel_for")}(i64 0, i64 %count, i64 {grain}, ptr @part, ptr %call)
 br label %done"""
 
 
@@ -44,22 +45,14 @@ def part(operation: Operation) -> Iterable[str]:
     """Define `void part(int64_t begin, int64_t end, void *call)`, which computes the states that `torch_parallel_for` assigns
     it."""
     n = len(operation.program.inputs) + len(operation.program.outputs)
-    loop, task = operation.kernel.loop()
+    loop, task = map(constant, operation.kernel.loop())
     yield f"""define void @part(i64 %begin, i64 %end, ptr %call) nounwind {{
 %args = alloca [{n} x ptr]
-%count = alloca i64"""
-    yield f"""%number = sub i64 %end, %begin
+%count = alloca i64
+%number = sub i64 %end, %begin
 store i64 %number, ptr %count
 %steps = getelementptr i8, ptr %call, i64 {8 * n}"""
-    for i in range(n):
-        yield f"""%p{i} = getelementptr ptr, ptr %call, i64 {i}
-%b{i} = load ptr, ptr %p{i}
-%sp{i} = getelementptr i64, ptr %steps, i64 {i}"""
-        yield f"""%s{i} = load i64, ptr %sp{i}
-%o{i} = mul i64 %begin, %s{i}
-%q{i} = getelementptr i8, ptr %b{i}, i64 %o{i}"""
-        yield f"""%r{i} = getelementptr ptr, ptr %args, i64 {i}
-store ptr %q{i}, ptr %r{i}"""
-    yield f"""call void inttoptr (i64 {loop} to ptr)(ptr %args, ptr %count, ptr %steps, ptr inttoptr (i64 {task} to ptr))
-ret void
-}}"""
+    body = [at("%base", "%call", "%i", "ptr"), at("%step", "%steps", "%i", "i64"), "%offset = mul i64 %begin, %step"]
+    body += ["%here = getelementptr i8, ptr %base, i64 %offset", put("ptr %here", "%args", "%i", "%arg")]
+    yield from counted("i", str(n), body)
+    yield f"call void {loop}(ptr %args, ptr %count, ptr %steps, ptr {task})\nret void\n}}"

@@ -15,8 +15,10 @@ from pathlib import Path
 
 from qddot.arrays.on_device import OnDevices, TorchTensors
 from qddot.arrays.operation import Operation
-from qddot.arrays.torch_ir import address, constant, libtorch
+from qddot.arrays.torch_ir import asked, libtorch
 from qddot.compile.gpu.driver import failure, starter
+from qddot.compile.gpu.start_ir import arguments
+from qddot.compile.phrases import at, constant
 
 HANDLE = TorchTensors()
 
@@ -65,24 +67,20 @@ class OnCuda:
         return ()
 
     def number(self) -> Iterable[str]:
-        yield f"""%index = alloca i32
-%e0 = call i32 {address("aoti_torch_get_device_index")}(ptr %first, ptr %index)
-%number = load i32, ptr %index"""
+        yield asked("%number", "device_index", "%first", "i32")
 
     def fits(self, i: int, after: str) -> Iterable[str]:
         """Yield IR that tests if an input is on the same device, with the elements of each state contiguous."""
         shape, item = self.operation.program.inputs[i].shape, self.operation.dtype.itemsize
         yield f"""fits{i}:
-%ei{i} = call i32 {address("aoti_torch_get_device_index")}(ptr %t{i}, ptr %index)
-%number{i} = load i32, ptr %index
+{asked(f"%number{i}", "device_index", f"%t{i}", "i32")}
 %together{i} = icmp eq i32 %number{i}, %number
 br i1 %together{i}, label %near{i}, label %wrong
 near{i}:"""
         dense = "true"
         for d, size in enumerate(shape):
             if size != 1:
-                yield f"""%nearp{i}_{d} = getelementptr i64, ptr %core{i}, i64 {d}
-%nearv{i}_{d} = load i64, ptr %nearp{i}_{d}
+                yield f"""{at(f"%nearv{i}_{d}", f"%core{i}", d, "i64")}
 %neare{i}_{d} = icmp eq i64 %nearv{i}_{d}, {item * math.prod(shape[d + 1 :])}
 %nearb{i}_{d} = and i1 {dense}, %neare{i}_{d}"""
                 dense = f"%nearb{i}_{d}"
@@ -90,7 +88,7 @@ near{i}:"""
 
     def run(self) -> Iterable[str]:
         program, item = self.operation.program, self.operation.dtype.itemsize
-        helper = constant(ctypes.cast(self.helper, ctypes.c_void_p).value or 0)
+        helper = constant(ctypes.cast(self.helper, ctypes.c_void_p).value)
         yield f"""%none = icmp eq i64 %count, 0
 br i1 %none, label %done, label %known
 known:
@@ -109,8 +107,8 @@ br i1 %not_made, label %failed, label %launch
 launch:
 %function = load ptr, ptr %row"""
         for k, (name, kind) in enumerate((("context", "ptr"), ("threads", "i32"), ("shared", "i32"), ("flag", "i64")), 1):
-            yield f"%{name}_at = getelementptr i64, ptr %row, i64 {k}\n%{name} = load {kind}, ptr %{name}_at"
-        yield f"%es = call i32 {stream_getter()}(i32 %number, ptr %from)\n%stream = load ptr, ptr %from"
+            yield at(f"%{name}", "%row", k, kind)
+        yield f"%es = call i32 {stream_getter()}(i32 %number, ptr %word)\n%stream = load ptr, ptr %word"
         values = ["i64 %count"]
         for i in range(len(program.inputs)):
             yield f"%from{i} = load i64, ptr %data{i}\n%bytes{i} = load i64, ptr %step{i}"
@@ -119,11 +117,7 @@ launch:
         for k in range(len(program.outputs)):
             yield f"%to{k} = load i64, ptr %op{k}"
             values.append(f"i64 %to{k}")
-        values.append("i64 %flag")
-        yield f"%values = alloca [{len(values)} x i64]\n%arguments = alloca [{len(values)} x ptr]"
-        for k, value in enumerate(values):
-            yield f"%value{k} = getelementptr i64, ptr %values, i64 {k}\nstore {value}, ptr %value{k}"
-            yield f"%argument{k} = getelementptr ptr, ptr %arguments, i64 {k}\nstore ptr %value{k}, ptr %argument{k}"
+        yield from arguments([*values, "i64 %flag"])
         yield """%wide = zext i32 %threads to i64
 %before_last = sub i64 %count, 1
 %full = udiv i64 %before_last, %wide
@@ -144,7 +138,7 @@ def stream_getter() -> str:
     import torch
 
     found = next(iter((Path(str(torch.__file__)).parent / "lib").glob("*torch_cuda.*")))
-    return constant(ctypes.cast(ctypes.CDLL(str(found)).aoti_torch_get_current_cuda_stream, ctypes.c_void_p).value or 0)
+    return constant(ctypes.cast(ctypes.CDLL(str(found)).aoti_torch_get_current_cuda_stream, ctypes.c_void_p).value)
 
 
 def start_address() -> int:

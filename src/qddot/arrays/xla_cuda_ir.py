@@ -6,9 +6,11 @@ import ctypes
 from collections.abc import Iterable
 
 from qddot.arrays.operation import Operation
-from qddot.arrays.xla_ir import FRAME, field
+from qddot.arrays.xla_ir import FRAME
 from qddot.compile.gpu.device_kernel import DeviceKernel
 from qddot.compile.gpu.driver import driver
+from qddot.compile.gpu.start_ir import arguments
+from qddot.compile.phrases import constant, field, put
 
 STREAM_GET = 80  # in the table of functions
 CONTEXT = 24  # of the call, in its frame
@@ -30,7 +32,7 @@ stream_asked:
 {field("%context", "%frame", CONTEXT)}"""
     yield "%request = alloca [4 x i64], align 8\nstore i64 32, ptr %request"
     for k, value in ((1, "ptr null"), (2, "ptr %context"), (3, "ptr null")):
-        yield f"%request{k} = getelementptr i64, ptr %request, i64 {k}\nstore {value}, ptr %request{k}"
+        yield put(value, "%request", k, f"%request{k}")
     yield f"""%refused = call ptr %get(ptr %request)
 %fails = icmp ne ptr %refused, null
 br i1 %fails, label %no_stream, label %start
@@ -43,24 +45,17 @@ start:
         yield f"%stride{i} = select i1 %one{i}, i64 0, i64 {sizes[i]}"
         values += [f"ptr %at{i}", f"i64 %stride{i}"]
     values += [*(f"ptr %at{i}" for i in range(n_in, n)), f"i64 {kernel.unwatched.pointer}"]
-    yield f"%values = alloca [{len(values)} x i64], align 8\n%arguments = alloca [{len(values)} x ptr], align 8"
-    for k, value in enumerate(values):
-        yield f"%value{k} = getelementptr i64, ptr %values, i64 {k}\nstore {value}, ptr %value{k}"
-        yield f"%argument{k} = getelementptr ptr, ptr %arguments, i64 {k}\nstore ptr %value{k}, ptr %argument{k}"
+    yield from arguments(values)
     yield f"%more_blocks = add i64 %count, {kernel.threads - 1}\n%blocks_wide = udiv i64 %more_blocks, {kernel.threads}"
     yield "%blocks = trunc i64 %blocks_wide to i32"
     shape = f"i32 %blocks, i32 1, i32 1, i32 {kernel.threads}, i32 1, i32 1, i32 {kernel.function.shared_bytes}"
-    given = f"{constant(kernel.function.handle.value or 0, 'ptr ')}, {shape}, ptr %stream, ptr %arguments, ptr null"
+    given = f"ptr {constant(kernel.function.handle.value)}, {shape}, ptr %stream, ptr %arguments, ptr null"
     yield f"""%code = call i32 {constant(address())}({given})
 %bad = icmp ne i32 %code, 0
 br i1 %bad, label %wrong, label %started
 started:"""
 
 
-def constant(place: int, kind: str = "") -> str:
-    return f"{kind}inttoptr (i64 {place} to ptr)"
-
-
-def address() -> int:
+def address() -> int | None:
     """Return the address of the driver's function that starts kernels."""
-    return ctypes.cast(driver().cuLaunchKernel, ctypes.c_void_p).value or 0
+    return ctypes.cast(driver().cuLaunchKernel, ctypes.c_void_p).value

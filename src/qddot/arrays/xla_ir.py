@@ -15,7 +15,8 @@ from pathlib import Path
 
 import llvmlite.binding as llvm
 
-from qddot.arrays.operation import Operation, core_steps, quoted
+from qddot.arrays.operation import PRODUCT, Operation, core_steps, needs, text_constant
+from qddot.compile.phrases import at, constant, field, put
 from qddot.errors import InputError
 
 NEWEST = (0, 3)
@@ -65,11 +66,9 @@ def handler(operation: Operation, run: Iterable[str], traits: int = 0) -> Iterab
     sizes = [x.size for x in (*program.inputs, *program.outputs)]
     n_in, n = len(program.inputs), len(sizes)
     major, minor = interface_version()
-    yield from ELEMENTS
+    yield PRODUCT
     yield from floating_point()
-    needs = ", ".join(f"{x.name} (..., {', '.join(map(str, x.shape))})" for x in program.inputs)
-    text = f"{program.name} needs {operation.dtype.name} arrays of one leading shape: {needs}".encode("ascii", "replace")
-    yield f'@message = private constant [{len(text) + 1} x i8] c"{quoted(text)}\\00"'
+    yield text_constant("message", needs(operation, "arrays of"))
     yield "define ptr @handler(ptr %frame) nounwind {"
     yield f"""{field("%extension", "%frame", FRAME["extension"])}
 %none = icmp eq ptr %extension, null"""
@@ -100,13 +99,14 @@ run:"""
 br i1 %right, label %buffers, label %wrong
 buffers:"""
     for i in range(n):
-        place = f"%args, i64 {8 * i}" if i < n_in else f"%rets, i64 {8 * (i - n_in)}"
-        yield f"""%bp{i} = getelementptr i8, ptr {place}
-%b{i} = load ptr, ptr %bp{i}"""
-        yield f"""{field(f"%kind{i}", f"%b{i}", BUFFER["dtype"], "i32")}
+        place = ("%args", i) if i < n_in else ("%rets", i - n_in)
+        yield f"""{at(f"%b{i}", *place, "ptr")}
+{field(f"%kind{i}", f"%b{i}", BUFFER["dtype"], "i32")}
 %real{i} = icmp eq i32 %kind{i}, {TYPES[operation.dtype.name]}"""
         yield f"""{field(f"%at{i}", f"%b{i}", BUFFER["data"])}
-%n{i} = call i64 @elements(ptr %b{i})"""
+{field(f"%rank{i}", f"%b{i}", BUFFER["rank"], "i64")}
+{field(f"%dims{i}", f"%b{i}", BUFFER["dims"])}
+%n{i} = call i64 @product(ptr %dims{i}, i64 %rank{i})"""
     yield f"%count = udiv i64 %n{n - 1}, {sizes[-1]}"
     fits = "true"
     for i, size in enumerate(sizes):  # an input of one state has step 0
@@ -129,8 +129,7 @@ wrong:
     yield """%e = alloca [4 x i64], align 8
 store i64 28, ptr %e"""
     for k, value in ((1, "ptr null"), (2, "ptr @message"), (3, f"i32 {INVALID_ARGUMENT}")):
-        yield f"""%e{k} = getelementptr i64, ptr %e, i64 {k}
-store {value}, ptr %e{k}"""
+        yield put(value, "%e", k, f"%e{k}")
     yield """%error = call ptr %create(ptr %e)
 ret ptr %error
 }"""
@@ -140,23 +139,17 @@ def call_loop(operation: Operation) -> Iterable[str]:
     """Yield IR that runs the kernel on %count states at %at<i>, in steps of %step<i> bytes."""
     program, core = operation.program, core_steps(operation.program, operation.dtype.itemsize)
     n = len(program.inputs) + len(program.outputs)
-    loop, task = operation.kernel.loop()
+    loop, task = map(constant, operation.kernel.loop())
     yield f"""%a = alloca [{n} x ptr]
 %d = alloca i64
 %s = alloca [{n + len(core)} x i64]
 store i64 %count, ptr %d"""
-    for i in range(n):
-        yield f"""%ai{i} = getelementptr ptr, ptr %a, i64 {i}
-store ptr %at{i}, ptr %ai{i}"""
-        yield f"""%si{i} = getelementptr i64, ptr %s, i64 {i}
-store i64 %step{i}, ptr %si{i}"""
-    for k, stride in enumerate(core, n):
-        yield f"""%si{k} = getelementptr i64, ptr %s, i64 {k}
-store i64 {stride}, ptr %si{k}"""
-    yield """%modes = alloca i64
-call void @exact(ptr %modes)"""
-    yield f"call void inttoptr (i64 {loop} to ptr)(ptr %a, ptr %d, ptr %s, ptr inttoptr (i64 {task} to ptr))"
-    yield "call void @as_before(ptr %modes)"
+    yield from (put(f"ptr %at{i}", "%a", i, f"%a{i}") for i in range(n))
+    yield from (put(f"i64 {step}", "%s", k, f"%s{k}") for k, step in enumerate([*(f"%step{i}" for i in range(n)), *core]))
+    yield f"""%modes = alloca i64
+call void @exact(ptr %modes)
+call void {loop}(ptr %a, ptr %d, ptr %s, ptr {task})
+call void @as_before(ptr %modes)"""
 
 
 def floating_point() -> Iterable[str]:
@@ -199,21 +192,3 @@ ret void
 {after}
 ret void
 }}"""
-
-
-ELEMENTS = (
-    "define internal i64 @elements(ptr %b) {\nentry:",
-    f"%rp = getelementptr i8, ptr %b, i64 {BUFFER['rank']}\n%rank = load i64, ptr %rp",
-    f"%dp = getelementptr i8, ptr %b, i64 {BUFFER['dims']}\n%dims = load ptr, ptr %dp\nbr label %head",
-    "head:\n%k = phi i64 [ 0, %entry ], [ %k1, %body ]\n%n = phi i64 [ 1, %entry ], [ %m, %body ]",
-    "%more = icmp slt i64 %k, %rank\nbr i1 %more, label %body, label %end",
-    "body:\n%p = getelementptr i64, ptr %dims, i64 %k\n%d = load i64, ptr %p\n%m = mul i64 %n, %d",
-    "%k1 = add i64 %k, 1\nbr label %head",
-    "end:\nret i64 %n\n}",
-)
-"""Definition of `elements(buffer)`, the number of elements of a buffer."""
-
-
-def field(name: str, base: str, offset: int, kind: str = "ptr") -> str:
-    """Return IR that loads a field of a structure."""
-    return f"{name}_at = getelementptr i8, ptr {base}, i64 {offset}\n{name} = load {kind}, ptr {name}_at"

@@ -36,6 +36,8 @@ class Bound:
     """
 
     def __init__(self, evaluate: Evaluator, kernel: Kernel, ordinary: Callable[[dict[str, np.ndarray], Any], object]) -> None:
+        from qddot.compile.direct import Direct  # only now, with LLVM
+
         self._ordinary, program = ordinary, kernel.program
         self.inputs = {x.name: np.zeros(x.shape) for x in program.inputs}
         self.outputs = {x.name: np.zeros(x.shape) for x in program.outputs}
@@ -46,8 +48,7 @@ class Bound:
         if "variables" in self.inputs:
             self.inputs["variables"][:] = [x for variable in evaluate.model.variables for x in variable.default]
         arrays = [*self.inputs.values(), *self.outputs.values()]
-        fast = kernel.bound(self._checked, arrays, self._result) if evaluate.is_plain else None
-        self._run = fast or self._checked
+        self._run = (Direct.bound(kernel, arrays, self._result, self._checked) if evaluate.is_plain else None) or self._checked
 
     def __call__(self) -> Any:
         """Compute the outputs from the inputs, and return them."""

@@ -130,11 +130,8 @@ def requests(quantities: Quantities) -> list[tuple[str, dict[str, Any]]]:
 def plan(
     evaluator: Evaluator, prefix: str, wanted: list[tuple[str, dict[str, Any]]], common: Mapping[str, Any], dtype: np.dtype
 ) -> list[Function]:
-    """Return the functions to write; their names begin with `prefix`. `common`: options for each quantity that has them.
-
-    Raises:
-        UnknownNameError, InputError: as `Robot.export_c`.
-    """
+    """Return the functions to write; their names begin with `prefix`. `common`: options for each quantity that has them. Raises
+    UnknownNameError, InputError: as `Robot.export_c`."""
     for quantity, _ in wanted:
         if quantity not in QUANTITIES:
             raise unknown_name("quantity", quantity, QUANTITIES)

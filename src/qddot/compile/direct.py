@@ -3,7 +3,11 @@
 One piece of machine code (`direct_ir`) serves every method of every robot. It reads a table that describes the method's arguments
 and results, and its ways: for each choice of options (compared by identity, since names in programs are interned) the kernel for
 one state, and the loop over many states once a batch has needed it. Arrays must be float64 with contiguous rows, all of one batch.
-Other calls, and those that may end in an error, go to the ordinary method. (`fastcall` has a faster entry for one state.)
+Other calls (a list), and those that may end in an error (a NaN, a singular state), go to the ordinary method. For one state there
+is a faster entry (`entry_ir`).
+
+The code is LLVM IR for the layout of CPython's and NumPy's public structures (`layout`), which is verified first. If it differs,
+there are no direct entries, a warning is given, and nothing else changes.
 """
 
 from __future__ import annotations
@@ -21,6 +25,7 @@ import numpy as np
 
 from qddot.compile import entry_ir, layout
 from qddot.compile.arrays import DOUBLE
+from qddot.compile.builtin import FASTCALL_KEYWORDS, NOARGS, MethodDef, builtin, holder
 from qddot.compile.direct_ir import module
 from qddot.compile.direct_table import ARGUMENTS, PLACE, ROWS, TABLE, WAY_KERNEL, WAY_LOOP, WAY_TASK, WORD, WORDS
 from qddot.compile.flags import are_raised
@@ -85,9 +90,17 @@ def shapes(kernel: Kernel) -> tuple[tuple[int, ...], ...]:
 
 
 class Direct:
-    """The table of a method, with all objects whose addresses it contains. It must live as long as the entry."""
+    """The table of a method, with all objects whose addresses it contains. It must live as long as the entry. `fixed`: addresses
+    that follow the table."""
 
-    def __init__(self, shape: Shape, options: Sequence[str], quaternions: Sequence[int], result_type: type | None) -> None:
+    def __init__(
+        self,
+        shape: Shape,
+        options: Sequence[str],
+        quaternions: Sequence[int],
+        result_type: type | None,
+        fixed: Sequence[int] = (),
+    ) -> None:
         self.code = machine_code()
         self.shape, self.quaternions, self.result_type = shape, quaternions, result_type
         self.options = tuple(map(sys.intern, options))  # interned, as names of keywords are
@@ -109,7 +122,7 @@ class Direct:
         numbers = list(words.values())
         for name, (count, width) in ROWS.items():
             numbers += [x for row in rows[name] for x in row] + [0] * ((count - len(rows[name])) * width)
-        self.table = struct.pack(f"<{TABLE}q", *numbers)
+        self.table = struct.pack(f"<{TABLE + len(fixed)}q", *numbers, *fixed)
 
     @staticmethod
     def of(kernels: Kernels, quantity: str, options: Sequence[str], result_type: type | None) -> Direct | None:
@@ -127,12 +140,28 @@ class Direct:
             direct.learn((), kernel)
         return direct
 
+    @staticmethod
+    def bound(kernel: Kernel, arrays: Sequence[np.ndarray], result: object, fallback: Callable) -> Callable | None:
+        """Return a function without arguments that runs a kernel on fixed arrays (inputs, then outputs) and returns `result`, or
+        `fallback()` in states that may end in an error; None if there can be no direct entry."""
+        shape = Shape.of(kernel) if layout.has_direct_entry() else None
+        if shape is None:
+            return None
+        direct = Direct(shape, (), (), None, [id(result), *(a.ctypes.data for a in arrays), *[0] * (ARGUMENTS - len(arrays))])
+        direct.learn((), kernel)
+        code = f"bound{len(shape.inputs)}" if direct.is_plain else "bound"
+        return direct.made(kernel.program.name, code, fallback, NOARGS, "", (arrays, result))
+
     def entry(self, name: str, fallback: Callable, doc: str) -> Callable:
         """Return the builtin that replaces the ordinary method (`fallback`), and calls it if necessary."""
-        from qddot.compile.fastcall import fast_entry
-
         names = [*self.shape.names, *(f"{option}=None" for option in self.options), "**options"]
-        return fast_entry(name, self, fallback, f"{name}({', '.join(names)})\n--\n\n{doc}")
+        code = entry_ir.name(len(self.shape.inputs)) if self.is_plain else "direct"
+        return self.made(name, code, fallback, FASTCALL_KEYWORDS, f"{name}({', '.join(names)})\n--\n\n{doc}")
+
+    def made(self, name: str, code: str, fallback: Callable, flags: int, doc: str, owned: object = None) -> Callable:
+        """Return a builtin that runs the function `code` of the machine code, which reads the table; it keeps `owned` alive."""
+        definition = MethodDef(name.encode(), self.code.engine.get_function_address(code), flags, doc.encode())
+        return builtin(definition, holder(name)((fallback, self.table, definition, owned, [self])))
 
     @property
     def is_plain(self) -> bool:
@@ -179,6 +208,16 @@ class Direct:
                 self.set(place + WAY_LOOP, loop)
 
 
+def admit(entry: Callable, kind: type, function: Callable) -> None:
+    """Make a direct entry pass calls whose first argument is of this type to a function, which returns None if it has no result.
+
+    The caller must keep type and function alive as long as the entry's ordinary method.
+    """
+    direct: Direct = entry.__self__[-1][0]  # type: ignore[attr-defined]
+    direct.set(WORD["guest_function"], id(function))
+    direct.set(WORD["guest"], id(kind))
+
+
 @cache
 def addresses() -> dict[str, int]:
     """Return the addresses of the functions and types of Python and NumPy that the code needs."""
@@ -192,5 +231,5 @@ def addresses() -> dict[str, int]:
 
 @cache
 def machine_code() -> Code:
-    """Return the code of the general direct entry."""
+    """Return the code of all direct entries; its `loop` is the general one."""
     return load_module("\n".join(module()) + "\n", "direct", this_computer())

@@ -1,7 +1,7 @@
 """LLVM IR of the general direct entry, for the layout of CPython's and NumPy's structures (see `direct`).
 
-Words and rows of the table are read wherever they are needed, and loop counters are kept in memory: this code is short beside the
-kernels that it calls, so that simple code was preferred to fast code.
+Words and rows of the table are read wherever they are needed: this code is short beside the kernels that it calls, so that simple
+code was preferred to fast code.
 """
 
 from __future__ import annotations
@@ -10,22 +10,10 @@ import struct
 from collections.abc import Iterator
 
 from qddot.compile import entry_ir
-from qddot.compile.direct_table import (
-    ARGUMENTS,
-    WAY_KERNEL,
-    WAY_LOOP,
-    WAY_TASK,
-    at,
-    counted,
-    counter,
-    field,
-    function,
-    put,
-    row,
-    word,
-)
+from qddot.compile.direct_table import ARGUMENTS, ROWS, WAY_KERNEL, WAY_LOOP, WAY_TASK, function, row, word
 from qddot.compile.layout import BYTES, DATA, DESCR, DIMENSIONS, DOUBLE, FLAGS, ITEMS, NDIM, SIZE, STRIDES, TYPE, WELL_BEHAVED
 from qddot.compile.peaks import INFINITE_BITS, LARGEST
+from qddot.compile.phrases import at, counted, field, put
 from qddot.model.configuration import QUATERNION_TOLERANCE
 
 BAD_FLAGS = 1 | 2 | 8
@@ -52,15 +40,17 @@ def module() -> Iterator[str]:
     yield from answer()
     yield from many_states()
     yield from direct()
+    yield from bound()
     for inputs in range(1, entry_ir.MOST + 1):
         yield from entry_ir.entry(inputs)
+        yield from entry_ir.bound(inputs)
 
 
 def unit() -> Iterator[str]:
     """Define `unit(from, to, table)`, which copies q with its quaternions normalised as by `arrays.with_unit_quaternion`. It
     returns true if the length of a quaternion is not 1."""
     yield "define internal i1 @unit(ptr %from, ptr %to, ptr %table) nounwind {"
-    yield counter("k") + "\n" + word("%q", "q") + "\n" + row("%nq", "input", "%q", 0) + "\n%bytes = mul i64 %nq, 8"
+    yield word("%q", "q") + "\n" + row("%nq", "input", "%q", 0) + "\n%bytes = mul i64 %nq, 8"
     yield "call void @llvm.memcpy.p0.p0.i64(ptr %to, ptr %from, i64 %bytes, i1 false)\n" + word("%count", "quaternions")
     body = [row("%start", "quaternion", "%k", 0)]
     for i in range(4):
@@ -79,7 +69,7 @@ def one_state() -> Iterator[str]:
     """Define `one_state(table, kernel, arrays)`, which computes one state. It returns true if an input, an output or a margin fails
     its test. `arrays`: pointers to inputs, outputs and margins."""
     yield "define internal i1 @one_state(ptr %table, ptr %kernel, ptr %arrays) nounwind {"
-    yield counter("i", "o") + "\n" + word("%inputs", "inputs") + "\n" + word("%outputs", "outputs")
+    yield word("%inputs", "inputs") + "\n" + word("%outputs", "outputs")
     test = [row("%size", "input", "%i", 0), row("%limit", "input", "%i", 1), at("%x", "%arrays", "%i", "ptr")]
     test += ["%far = call i1 @beyond(ptr %x, i64 %size, i64 %limit)\nbr i1 %far, label %bad, label %near\nnear:"]
     yield from counted("i", "%inputs", test)
@@ -104,7 +94,7 @@ def given_output() -> Iterator[str]:
     It fits if it is contiguous, has the right shape, and shares no memory with inputs and earlier results.
     """
     yield f"define internal ptr @given_output(ptr %table, ptr %out, i64 %o, {GIVEN}) nounwind {{"
-    yield counter("d", "i", "j") + "\n" + field("%type", "%out", TYPE, "ptr") + "\n" + function("%array_type", "array_type")
+    yield field("%type", "%out", TYPE, "ptr") + "\n" + function("%array_type", "array_type")
     yield "%is = icmp eq ptr %type, %array_type\nbr i1 %is, label %array, label %no\narray:"
     yield field("%flags", "%out", FLAGS, "i32")
     yield f"%set = and i32 %flags, {WELL_BEHAVED}\n%well = icmp eq i32 %set, {WELL_BEHAVED}"
@@ -140,7 +130,7 @@ def given_outputs() -> Iterator[str]:
     """Define `given_outputs(table, out, outs, arrays, steps, batch, count)`, which returns true if `out`, an array or a tuple of
     arrays, fits all results. It then stores the arrays in `outs`, and the addresses of their numbers in `arrays` after those of the
     inputs."""
-    yield f"define internal i1 @given_outputs(ptr %table, ptr %out, ptr %outs, {GIVEN}) nounwind {{\n" + counter("o", "k")
+    yield f"define internal i1 @given_outputs(ptr %table, ptr %out, ptr %outs, {GIVEN}) nounwind {{"
     yield word("%inputs", "inputs") + "\n" + word("%outputs", "outputs") + "\n" + function("%tuple_type", "tuple_type")
     yield field("%type", "%out", TYPE, "ptr") + "\n%one = icmp eq i64 %outputs, 1\n%alone = alloca ptr\nstore ptr %out, ptr %alone"
     yield "%is_tuple = icmp eq ptr %type, %tuple_type\nbr i1 %is_tuple, label %tuple, label %array\narray:"
@@ -163,7 +153,7 @@ def new_outputs() -> Iterator[str]:
     `count`. It returns true if there is not enough memory.
     """
     yield "define internal i1 @new_outputs(ptr %table, ptr %outs, ptr %arrays, i64 %batch, i64 %count) nounwind {"
-    yield counter("o") + "\n%shape = alloca i64, i64 4\nstore i64 %count, ptr %shape\n" + word("%inputs", "inputs")
+    yield "%shape = alloca i64, i64 4\nstore i64 %count, ptr %shape\n" + word("%inputs", "inputs")
     yield word("%outputs", "outputs") + "\n" + function("%new", "array_new") + "\n" + function("%type", "array_type")
     body = [row("%rank", "output", "%o", 1), "%whole = add i64 %rank, %batch\n%nd = trunc i64 %whole to i32"]
     for d in range(3):
@@ -179,7 +169,7 @@ def new_outputs() -> Iterator[str]:
 
 def drop() -> Iterator[str]:
     """Define `drop(table, outs, count)`, which releases result arrays that are not returned."""
-    yield "define internal void @drop(ptr %table, ptr %outs, i64 %count) nounwind {\n" + counter("k")
+    yield "define internal void @drop(ptr %table, ptr %outs, i64 %count) nounwind {"
     yield function("%decref", "decref")
     yield from counted("k", "%count", [at("%x", "%outs", "%k", "ptr"), "call void %decref(ptr %x)"])
     yield "ret void\n}"
@@ -203,7 +193,7 @@ def many_states() -> Iterator[str]:
     """
     yield "define internal i1 @many_states(ptr %table, ptr %kernel, ptr %loop, ptr %task, ptr %arrays, ptr %steps, i64 %count)"
     yield "nounwind {"
-    yield (counter("o", "i", "d", "k", "j") + "\n" + word("%inputs", "inputs") + "\n" + word("%outputs", "outputs"))
+    yield word("%inputs", "inputs") + "\n" + word("%outputs", "outputs")
     yield "%n = add i64 %inputs, %outputs\n%core = alloca i64\nstore i64 %n, ptr %core"
     body = ["%ci = load i64, ptr %core", put("i64 8", "%steps", "%ci", "%i_step"), *advance("%ci", "1")]
     yield from counted("i", "%inputs", body)
@@ -244,9 +234,9 @@ def advance(value: str, by: str) -> list[str]:
 def direct() -> Iterator[str]:
     """Define `PyObject *direct(PyObject *self, PyObject **args, Py_ssize_t nargs, PyObject *kwnames)`."""
     yield "define ptr @direct(ptr %self, ptr %args, i64 %nargs, ptr %kwnames) nounwind {"
-    yield counter("c", "p", "m", "w", "v", "i", "r")
     yield f"%chosen = alloca i64, i64 4\n%arrays = alloca ptr, i64 {ARGUMENTS}"
-    yield "%outs = alloca ptr, i64 4\n%steps = alloca i64, i64 64\n%out_room = alloca ptr\nstore ptr null, ptr %out_room"
+    yield f"%outs = alloca ptr, i64 {ROWS['output'][0]}\n%steps = alloca i64, i64 64"
+    yield "%out_room = alloca ptr\nstore ptr null, ptr %out_room"
     yield f"%margins_room = alloca double, i64 {LARGEST}\n%unit_room = alloca double, i64 {LARGEST}"
     yield field("%bytes", "%self", ITEMS + 8, "ptr") + f"\n%table = getelementptr i8, ptr %bytes, i64 {BYTES}"
     yield word("%inputs", "inputs") + "\n" + word("%outputs", "outputs") + "\n" + word("%options", "options")
@@ -339,5 +329,11 @@ def direct() -> Iterator[str]:
     yield function("%none", "none") + "\n%reply = call ptr %vectorcall(ptr %host, ptr %args, i64 %nargs, ptr null)"
     yield "%no = icmp eq ptr %reply, %none\nbr i1 %no, label %unanswered, label %answered\nanswered:\nret ptr %reply"
     yield "unanswered:\n" + function("%decref", "decref") + "\ncall void %decref(ptr %reply)\nbr label %ordinary"
-    yield "ordinary:\n" + field("%method", "%self", ITEMS, "ptr") + "\n" + function("%call", "vectorcall")
-    yield "%last = call ptr %call(ptr %method, ptr %args, i64 %nargs, ptr %kwnames)\nret ptr %last\n}"
+    yield "ordinary:"
+    yield from entry_ir.ordinary("ptr %args, i64 %nargs, ptr %kwnames")
+
+
+def bound() -> Iterator[str]:
+    """Define the entry for a quantity that is bound to fixed arrays, of any number (see `entry_ir.bound`)."""
+    compute = "%wrong = call i1 @one_state(ptr %table, ptr %kernel, ptr %arrays)\nbr i1 %wrong, label %slow, label %sound"
+    yield from entry_ir.bound_to("bound", [compute])

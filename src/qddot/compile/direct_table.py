@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from qddot.compile.phrases import at
 
 WORDS = (
     "vectorcall", "incref", "decref", "array_type", "array_new", "float64", "kernel", "guest", "guest_function", "none", "direct",
@@ -10,7 +10,7 @@ WORDS = (
     "q", "worth_loop", "most", "release", "out", "tuple_type",
 )  # fmt: skip
 WORD = {name: k for k, name in enumerate(WORDS)}
-ROWS = {"input": (6, 2), "output": (4, 5), "option": (4, 1), "quaternion": (8, 1), "way": (16, 7)}
+ROWS = {"input": (6, 2), "output": (8, 5), "option": (4, 1), "quaternion": (8, 1), "way": (16, 7)}
 """Largest number of rows of each kind, and words in a row: an input's size and limit; an output's size, rank and shape; an option's
 name; a quaternion's start in q; a way to compute: options, kernel, loop and its task."""
 
@@ -32,36 +32,7 @@ def function(name: str, which: str) -> str:
     return at(name, "%table", WORD[which], "ptr")
 
 
-def at(name: str, base: str, index: int | str, kind: str) -> str:
-    """Return IR that loads element `index` of an array of words."""
-    return f"{name}_p = getelementptr i64, ptr {base}, i64 {index}\n{name} = load {kind}, ptr {name}_p"
-
-
 def row(name: str, which: str, index: str, word: int, kind: str = "i64") -> str:
     """Return IR that loads a word of a row of %table."""
     place = f"{name}_o = mul i64 {index}, {ROWS[which][1]}\n{name}_r = add i64 {name}_o, {PLACE[which] + word}\n"
     return place + at(name, "%table", f"{name}_r", kind)
-
-
-def field(name: str, thing: str, offset: int, kind: str) -> str:
-    """Return IR that loads a field of a structure."""
-    return f"{name}_p = getelementptr i8, ptr {thing}, i64 {offset}\n{name} = load {kind}, ptr {name}_p"
-
-
-def put(value: str, base: str, index: str, tag: str) -> str:
-    """Return IR that stores element `index` of an array of words."""
-    return f"{tag}_to = getelementptr i64, ptr {base}, i64 {index}\nstore {value}, ptr {tag}_to"
-
-
-def counter(*names: str) -> str:
-    """Return IR, for the head of a function, that allocates memory for counters."""
-    return "\n".join(f"%{name}_room = alloca i64" for name in names)
-
-
-def counted(name: str, count: str, body: Iterable[str]) -> Iterator[str]:
-    """Yield a loop around the body, for %<name> = 0, 1, ... below a count. The body may branch out of it."""
-    yield f"store i64 0, ptr %{name}_room\nbr label %{name}_head\n{name}_head:\n%{name} = load i64, ptr %{name}_room"
-    yield f"%{name}_left = icmp slt i64 %{name}, {count}\nbr i1 %{name}_left, label %{name}_body, label %{name}_done\n{name}_body:"
-    yield from body
-    yield f"br label %{name}_next\n{name}_next:\n%{name}_1 = add i64 %{name}, 1\nstore i64 %{name}_1, ptr %{name}_room"
-    yield f"br label %{name}_head\n{name}_done:"

@@ -1,16 +1,18 @@
 """LLVM IR of the fastest direct entry from Python to a kernel: one state, with vectors as inputs and one new array as result.
 
-There is one entry for each number of inputs. It reads the sizes of the arrays from the table of the method (`direct_table`), so no
-entry has to be compiled for a robot. Calls that are not of this kind are passed on to the general direct entry (`direct_ir`).
+There is one entry for each number of inputs, and one more for a quantity bound to fixed arrays. They read the sizes of the arrays
+from the table of the method (`direct_table`), so no entry has to be compiled for a robot. Other calls are passed on to the general
+direct entry (`direct_ir`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from qddot.compile.direct_table import PLACE, ROWS, at, counted, counter, field, function, word
+from qddot.compile.direct_table import PLACE, ROWS, TABLE, function, word
 from qddot.compile.layout import BYTES, DATA, DESCR, DIMENSIONS, DOUBLE, ITEMS, NDIM, STRIDES, TYPE
 from qddot.compile.peaks import INFINITE_BITS, LARGEST, MAGNITUDE
+from qddot.compile.phrases import at, counted, field
 
 MOST = 3
 """Largest number of inputs of a method that has such an entry."""
@@ -56,7 +58,6 @@ def beyond() -> Iterator[str]:
 def not_positive() -> Iterator[str]:
     """Define `not_positive(x, n)`: true if any of n numbers is zero, negative or NaN."""
     yield "define internal i1 @not_positive(ptr %x, i64 %n) nounwind {"
-    yield counter("k")
     body = ["%p = getelementptr double, ptr %x, i64 %k\n%v = load double, ptr %p\n%low = fcmp ule double %v, 0.0"]
     yield from counted("k", "%n", [*body, "br i1 %low, label %bad, label %fine\nfine:"])
     yield "ret i1 false\nbad:\nret i1 true\n}"
@@ -100,27 +101,66 @@ def entry(n: int) -> Iterator[str]:
     for i in range(n):
         yield from vector_argument(i)
     output = PLACE["output"]
-    yield at("%room_size", "%table", output, "i64") + "\n" + at("%rank", "%table", output + 1, "i64")
-    yield f"%nd = trunc i64 %rank to i32\n%shape = getelementptr i64, ptr %table, i64 {output + 2}"
+    yield at("%rank", "%table", output + 1, "i64") + "\n%nd = trunc i64 %rank to i32"
+    yield f"%shape = getelementptr i64, ptr %table, i64 {output + 2}"
     yield function("%new", "array_new")
     nothing = "ptr null, ptr null, i32 0, i32 0, ptr null"
     yield f"%out = call ptr %new(ptr %array_type, i32 %nd, ptr %shape, i32 {DOUBLE}, {nothing})"
     yield "%none = icmp eq ptr %out, null\nbr i1 %none, label %failed, label %made\nmade:\n" + field("%room", "%out", DATA, "ptr")
-    yield f"call void %kernel({', '.join(f'ptr %data{i}' for i in range(n))}, ptr %room, ptr %margins_room)"
-    yield f"%wrong = call i1 @beyond(ptr %room, i64 %room_size, i64 {INFINITE_BITS})\nbr i1 %wrong, label %bad, label %finite"
-    yield "finite:\n" + word("%margins", "margins") + "\n%some = icmp sgt i64 %margins, 0\nbr i1 %some, label %watch, label %sound"
-    yield "watch:\n%low = call i1 @not_positive(ptr %margins_room, i64 %margins)\nbr i1 %low, label %bad, label %sound"
+    yield from computed(n)
     yield "sound:\nret ptr %out\nfailed:\nret ptr null"
     yield "bad:\n" + function("%decref", "decref") + "\ncall void %decref(ptr %out)\nbr label %slow"
     yield "slow:\n%answer = tail call ptr @direct(ptr %self, ptr %args, i64 %nargs, ptr %kwnames)\nret ptr %answer\n}"
 
 
+def bound(n: int) -> Iterator[str]:
+    """Define `PyObject *bound(PyObject *self, PyObject *unused)` for n inputs and one output (see `bound_to`)."""
+    fixed = [*(f"%data{i}" for i in range(n)), "%room", "%margins_room"]
+    found = [at(name, "%arrays", k, "ptr") for k, name in enumerate(fixed)]
+    for i in range(n):
+        found += [at(f"%size{i}", "%table", PLACE["input"] + i * ROWS["input"][1], "i64"), *within(i)]
+    yield from bound_to(f"bound{n}", [*found, *computed(n), "bad:\nbr label %slow"])
+
+
+def bound_to(name: str, compute: Iterable[str]) -> Iterator[str]:
+    """Define an entry without arguments. The address of its result, and those of the numbers of all arrays, follow the table.
+    `compute`: IR that goes to `sound`, or to `slow` for the ordinary method."""
+    yield f"define ptr @{name}(ptr %self, ptr %unused) nounwind {{\n" + field("%bytes", "%self", ITEMS + 8, "ptr")
+    yield f"%table = getelementptr i8, ptr %bytes, i64 {BYTES}\n%arrays = getelementptr i64, ptr %table, i64 {TABLE + 1}"
+    yield function("%kernel", "kernel")
+    yield from compute
+    yield "sound:\n" + at("%result", "%table", TABLE, "ptr") + "\n" + function("%incref", "incref")
+    yield "call void %incref(ptr %result)\nret ptr %result\nslow:"
+    yield from ordinary("ptr null, i64 0, ptr null")
+
+
+def ordinary(arguments: str) -> Iterator[str]:
+    """Yield the end of an entry, which calls the ordinary method."""
+    yield field("%method", "%self", ITEMS, "ptr") + "\n" + function("%call", "vectorcall")
+    yield f"%last = call ptr %call(ptr %method, {arguments})\nret ptr %last\n}}"
+
+
+def computed(n: int) -> Iterator[str]:
+    """Yield IR that runs the kernel and goes to `sound`, or to `bad` if a result is not finite or a margin not positive."""
+    yield f"call void %kernel({', '.join(f'ptr %data{i}' for i in range(n))}, ptr %room, ptr %margins_room)"
+    yield at("%room_size", "%table", PLACE["output"], "i64")
+    yield f"%wrong = call i1 @beyond(ptr %room, i64 %room_size, i64 {INFINITE_BITS})\nbr i1 %wrong, label %bad, label %finite"
+    yield "finite:\n" + word("%margins", "margins") + "\n%some = icmp sgt i64 %margins, 0\nbr i1 %some, label %watch, label %sound"
+    yield "watch:\n%low = call i1 @not_positive(ptr %margins_room, i64 %margins)\nbr i1 %low, label %bad, label %sound"
+
+
+def within(i: int) -> Iterator[str]:
+    """Yield IR that goes to `slow` if a number of argument i is NaN, infinite or very large."""
+    yield at(f"%limit{i}", "%table", PLACE["input"] + i * ROWS["input"][1] + 1, "i64")
+    yield f"%far{i} = call i1 @beyond(ptr %data{i}, i64 %size{i}, i64 %limit{i})"
+    yield f"br i1 %far{i}, label %slow, label %near{i}\nnear{i}:"
+
+
 def vector_argument(i: int) -> Iterator[str]:
-    """Yield IR that goes to %slow unless argument i is an aligned, contiguous float64 vector of the right length, without NaN,
+    """Yield IR that goes to `slow` unless argument i is an aligned, contiguous float64 vector of the right length, without NaN,
     infinite or very large numbers."""
     row = PLACE["input"] + i * ROWS["input"][1]
     yield f"%ap{i} = getelementptr ptr, ptr %args, i64 {i}\n%a{i} = load ptr, ptr %ap{i}\n" + at(f"%size{i}", "%table", row, "i64")
     yield f"%data{i} = call ptr @data_of(ptr %a{i}, ptr %table, i32 1, i64 1, i64 %size{i})\n%odd{i} = icmp eq ptr %data{i}, null"
-    yield f"br i1 %odd{i}, label %slow, label %numbers{i}\nnumbers{i}:\n" + at(f"%limit{i}", "%table", row + 1, "i64")
-    yield f"%far{i} = call i1 @beyond(ptr %data{i}, i64 %size{i}, i64 %limit{i})"
-    yield f"br i1 %far{i}, label %slow, label %near{i}\nnear{i}:"
+    yield f"br i1 %odd{i}, label %slow, label %numbers{i}\nnumbers{i}:"
+    yield from within(i)

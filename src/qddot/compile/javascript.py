@@ -59,12 +59,8 @@ def javascript_function(program: Program, name: str, prefix: str = "") -> Iterat
 def export_js(
     evaluator: Evaluator, path: str | Path, quantities: Quantities, options: Mapping[str, Any], about: Callable[[str], str]
 ) -> Path:
-    """Write a module and return its path; `about` is a function that returns one sentence on a quantity.
-
-    Raises:
-        UnknownNameError, InputError: as `Robot.export_js`.
-        OSError: the file cannot be written.
-    """
+    """Write a module and return its path; `about` is a function that returns one sentence on a quantity. Raises UnknownNameError,
+    InputError: as `Robot.export_js`; OSError: the file cannot be written."""
     path = file_path("path", path)
     if path.suffix not in (".js", ".mjs"):
         raise InputError(f"{path.name!r} ends in {path.suffix!r}: a JavaScript module is written to .mjs or .js")

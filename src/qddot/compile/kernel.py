@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import math
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from qddot.compile import singly
-from qddot.compile.fastcall import bound_entry
 from qddot.compile.gufunc import make_gufunc
 from qddot.compile.llvm import Code, compile_program, single_lanes, this_computer, wide_lanes
 from qddot.compile.results import LARGE
@@ -110,10 +109,6 @@ class Kernel:
         code: Code | None = self.__dict__.get("_watched" if self.has_margins else "_wide")
         task = self._watching if self.has_margins and code else self._task
         return code.loop if code else 0, ctypes.addressof(task)
-
-    def bound(self, fallback: Callable, arrays: Sequence[np.ndarray], result: object) -> Callable | None:
-        """Return a function that runs the kernel on fixed arrays and returns `result`, or None (see `bound_entry`)."""
-        return None if self.is_empty else bound_entry(self.program, self._single, self._computer, fallback, arrays, result)
 
     def __call__(self, *arrays: np.ndarray, out=None, threads: int | None = 1):
         """Return the outputs; `out` is an array, or a tuple of arrays for several. Large batches are shared between threads."""

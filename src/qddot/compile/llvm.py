@@ -46,7 +46,7 @@ class Code(NamedTuple):
 
     loop: int
     kernel: int
-    engine: object
+    engine: llvm.ExecutionEngine
 
 
 _shared: dict[Lanes, Code] = {}  # never released, since kernels call it

@@ -12,8 +12,9 @@ import ctypes
 from collections.abc import Iterable
 
 from qddot.compile import peaks
-from qddot.compile.direct_table import ARGUMENTS, at
+from qddot.compile.direct_table import ARGUMENTS
 from qddot.compile.lanes import Lanes
+from qddot.compile.phrases import at
 from qddot.graph.program import Program
 
 MOST = 64

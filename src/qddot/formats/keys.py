@@ -35,11 +35,8 @@ ELSEWHERE = {
 
 
 class Keys:
-    """A table `{key: value}` that may have the `known` keys and no others.
-
-    Raises:
-        ModelValueError: not a table, or a key that is not known.
-    """
+    """A table `{key: value}` that may have the `known` keys and no others. Raises ModelValueError: not a table, or a key that is
+    not known."""
 
     def __init__(self, node: Node, element: str, known: Collection[str], scope: Scope) -> None:
         self.node, self.element, self.scope = node, element, scope

@@ -53,11 +53,7 @@ class Reach:
 
     def package(self, name: str) -> Path:
         """Return the folder of a package: one that was given, one above the description, or one with a manifest beside one of
-        those.
-
-        Raises:
-            Refused: it is not found.
-        """
+        those. Raises Refused: it is not found."""
         if name in self.packages:
             return self.packages[name]
         if self.folder and name and not set(name) & set("/\\") and name not in (".", ".."):
@@ -78,11 +74,7 @@ class Reach:
         return folder
 
     def within(self, name: str, folder: Path | None) -> Path:
-        """Return the path of a file, relative to a folder.
-
-        Raises:
-            Refused: it lies outside, or does not exist.
-        """
+        """Return the path of a file, relative to a folder. Raises Refused: it lies outside, or does not exist."""
         if folder is None and not Path(name).is_absolute():
             raise Refused(
                 f"the file {name!r} has no folder to start from: the description is a text",
@@ -106,10 +98,7 @@ class Reach:
 
     def mesh(self, name: str) -> Path:
         """Return the mesh that a description names: relative to its folder, by `package://`, or by its full path (also `file://`).
-
-        Raises:
-            Refused: it lies outside, does not exist, or would have to be fetched.
-        """
+        Raises Refused: it lies outside, does not exist, or would have to be fetched."""
         scheme = SCHEME.match(name)
         kind, rest = (scheme[1].lower(), unquote(name[scheme.end() :])) if scheme else ("", name)
         if kind in PACKAGES:

@@ -37,12 +37,8 @@ class Reading(NamedTuple):
 
 
 def on_device(rollout: Rollout, given: dict[str, Any], variables: Any, steps: Any, every: Any, check: Any) -> States:
-    """Return the states of a rollout whose inputs are on a GPU.
-
-    Raises:
-        InputError: arrays of several libraries, types or devices, or shapes that do not fit.
-        IntegrationError: a motion diverges or cannot go on.
-    """
+    """Return the states of a rollout whose inputs are on a GPU. Raises InputError: arrays of several libraries, types or devices,
+    or shapes that do not fit; IntegrationError: a motion diverges or cannot go on."""
     refuse_other_checks(check)
     handle = handling("q0", given["q0"])
     start = looked_at(rollout, given, variables, steps, every, handle)
@@ -81,11 +77,8 @@ def launched(rollout: Rollout, start: Start, handle: Handling, check: Any) -> St
 
 
 def differentiable(rollout: Rollout, given: dict[str, Any], variables: Any, steps: Any, every: Any) -> Way:
-    """Return a rollout on a GPU that can be differentiated there: its states and checkpoints.
-
-    Raises:
-        InputError, IntegrationError: as of `on_device`.
-    """
+    """Return a rollout on a GPU that can be differentiated there: its states and checkpoints. Raises InputError, IntegrationError:
+    as of `on_device`."""
     handle = handling("q0", given["q0"])
     start = looked_at(rollout, given, variables, steps, every, handle)
     states = launched(rollout, start, handle, check=True)

@@ -307,11 +307,7 @@ class Rollout:
         return Start(q, qd, control, rest, batch, count, changes, every)
 
     def refuse_start(self, q: np.ndarray, qd: np.ndarray, variables: np.ndarray | None) -> None:
-        """Refuse initial states deep inside a contact, or off the constraints.
-
-        Raises:
-            InputError: there is one.
-        """
+        """Refuse initial states deep inside a contact, or off the constraints."""
         if self.contacts is not None:
             refuse_deep(self.contacts, np.asarray(q, float))
         if self.under:

@@ -91,11 +91,8 @@ class Step(NamedTuple):
 
     @property
     def switching(self) -> Switching | None:
-        """Dry friction and stops, or None if there are none.
-
-        Raises:
-            InputError: the method is variational, or the step has constraints: these steps take neither.
-        """
+        """Dry friction and stops, or None if there are none. Raises InputError: the method is variational, or the step has
+        constraints: these steps take neither."""
         found = Switching(self.robot, Dynamics(self.robot, Forces(self.robot)), DryFriction(self.robot), self.stops)
         if found and self.method == "variational":
             raise InputError('method="variational" knows neither dry friction nor stops: use "rk4", or stops=False')
@@ -173,10 +170,7 @@ def rounded(recorder: Trace, h: Scalar, x: Scalar) -> Scalar:
 
 def refuse_smoothing(variables: Sequence[Variable]) -> None:
     """Refuse a smoothing velocity that is a variable and zero by default: it decides whether friction sticks, which is compiled in.
-
-    Raises:
-        InputError: there is one.
-    """
+   """
     for x in variables:
         joint, _, what = x.name.rpartition(".")
         if what == "smoothing_velocity" and not all(x.default):
@@ -186,11 +180,7 @@ def refuse_smoothing(variables: Sequence[Variable]) -> None:
 
 
 def joint_forces(law: Law, moment: Moment) -> list[Scalar]:
-    """Return the joint forces of a law, checked.
-
-    Raises:
-        InputError: not one number for each joint.
-    """
+    """Return the joint forces of a law, checked. Raises InputError: not one number for each joint."""
     try:
         with gradients_shown():
             tau = [plain(x) for x in law(moment)]

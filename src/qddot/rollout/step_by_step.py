@@ -43,11 +43,8 @@ class Stepping(NamedTuple):
 
 
 def stepping(run: Rollout, arrays: Mapping[str, Any], steps: int | None, every: int, dtype: np.dtype) -> Stepping:
-    """Return the inputs of the steps, from the arguments of a rollout without those that are None.
-
-    Raises:
-        InputError: shapes that do not fit, or a method whose steps cannot be differentiated.
-    """
+    """Return the inputs of the steps, from the arguments of a rollout without those that are None. Raises InputError: shapes that
+    do not fit, or a method whose steps cannot be differentiated."""
     if run.method == "variational":
         raise InputError(
             'method="variational" is for NumPy arrays, and for PyTorch tensors without a transform: its steps are found by '

@@ -174,11 +174,8 @@ def refuse_beyond_stops(switching: Switching, q: np.ndarray) -> None:
 
 
 def refuse_variables(robot: Robot, constraints: ConstrainedRobot | None) -> None:
-    """Refuse variables for which a simulation would use the robot's own numbers.
-
-    Raises:
-        InputError: constraints, or dry friction that could vary.
-    """
+    """Refuse variables for which a simulation would use the robot's own numbers. Raises InputError: constraints, or dry friction
+    that could vary."""
     if constraints is not None:
         raise InputError(
             "simulate takes no variables under constraints: robot.rollout(stops=False) does; robot.with_values({...}) is one robot"

@@ -8,9 +8,10 @@ If the device's context is not the current one, it is made current for the time 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from qddot.compile.llvm import load_module, this_computer
+from qddot.compile.phrases import constant, put
 
 NEEDED = ("cuCtxGetCurrent", "cuCtxPushCurrent_v2", "cuCtxPopCurrent_v2", "cuLaunchKernel")
 """Functions of the driver that it calls."""
@@ -18,11 +19,17 @@ NEEDED = ("cuCtxGetCurrent", "cuCtxPushCurrent_v2", "cuCtxPopCurrent_v2", "cuLau
 ARGUMENTS = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_void_p, ctypes.c_void_p)
 
 
+def arguments(values: Sequence[str]) -> Iterable[str]:
+    """Yield IR for %arguments, pointers to these values, as a launch takes them."""
+    yield f"%values = alloca [{len(values)} x i64]\n%arguments = alloca [{len(values)} x ptr]"
+    for k, value in enumerate(values):
+        yield f"%value{k} = getelementptr i64, ptr %values, i64 {k}\nstore {value}, ptr %value{k}"
+        yield put(f"ptr %value{k}", "%arguments", k, f"%argument{k}")
+
+
 def load_starter(*places: int) -> Callable[..., int]:
     """Return the function, given the addresses of the driver's functions `NEEDED`."""
-    code = load_module(
-        "\n".join(start(*(f"inttoptr (i64 {place} to ptr)" for place in places))), "start", this_computer(), kept=False
-    )
+    code = load_module("\n".join(start(*map(constant, places))), "start", this_computer(), kept=False)
     found = ctypes.CFUNCTYPE(ctypes.c_int, *ARGUMENTS)(code.loop)
     found.code = code  # type: ignore[attr-defined]  # keeps the code alive
     return found
