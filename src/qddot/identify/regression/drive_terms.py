@@ -74,7 +74,8 @@ def beyond(q: np.ndarray, edge: float, way: float) -> np.ndarray:
 
 
 def is_smooth(name: str, names: Container[str]) -> bool:
-    """Return True if the column of a parameter is as smooth as positions and rates: without steps, kinks or harmonics."""
+    """Return True if the column of a parameter is as smooth as positions and rates, with two continuous derivatives: so every few
+    samples represent it (`rows.Rows`)."""
     kind = name.rpartition(".")[2]
     return kind in ("armature", "viscous", "viscous_cubic", "offset", "stiffness") and name + OTHER_WAY not in names
 
