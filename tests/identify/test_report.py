@@ -121,7 +121,7 @@ def test_a_refused_fit_becomes_no_urdf_unnoticed(fit: Fit, tmp_path: Path) -> No
 
 
 def test_short_names_of_long_things(fit: Fit) -> None:
-    for thing in (fit, fit.base, fit.estimate, fit.factors, fit.training):
+    for thing in (fit, fit.base, fit.estimate, fit.factors, fit.training, fit.parameter_set, fit.signals):
         assert len(repr(thing)) < 200
 
 

@@ -33,7 +33,7 @@ class CrossValidation:
     rows: tuple[tuple[str, float, float, float], ...]
     error: float
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         lines = [
             f"{name}: {unseen:.2%} predicted by the others, {own:.2%} fitted ({seconds:.3g} s)"
             for name, seconds, own, unseen in self.rows

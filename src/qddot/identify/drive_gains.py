@@ -71,7 +71,7 @@ class DriveGains:
         k = np.maximum(self.saturation, 1e-300)
         return np.where(self.saturation > 0, 2 / np.sqrt(3 * k) * np.sinh(np.arcsinh(1.5 * np.sqrt(3 * k) * x) / 3), x)
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         rows = zip(self.joint_names, self.gains, self.deviations)
         return "\n".join(
             f"{name}: {gain:.6g} +- {std:.2g}" if np.isfinite(std) else f"{name}: not shown" for name, gain, std in rows

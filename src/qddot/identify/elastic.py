@@ -95,7 +95,7 @@ class ElasticJoints:
             )
         return found
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         rows = zip(self.joint_names, self.stiffness, self.stiffness_std, self.damping)
         lines = [f"{n}: {K:.4g} +- {s:.2g} N m/rad, {D:.3g} N m s/rad" if np.isfinite(K) else f"{n}: stiff" for n, K, s, D in rows]
         return "\n".join([*lines, f"torques not explained: {self.rigid_error:.2%} if rigid, {self.error:.2%} as found"])

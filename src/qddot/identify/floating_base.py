@@ -96,7 +96,7 @@ class FloatingBase:
         """Centre of mass of the whole robot (..., 3) at q (..., nq), m, in world axes."""
         return self.robot.center_of_mass(q)
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         mass, std = self.mass
         head = f"{self.described.name}: {mass:.5g} +- {std:.2g} kg, {len(self.names)} base parameters"
         return f"{head}; {self.error:.2%} of the forces remain"

@@ -73,7 +73,7 @@ class Payload:
         """Mass, centre of mass and inertia tensor of the load."""
         return Inertia.from_ten_vector([float(x) for x in self.parameters])
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         lines = [f"load on {self.frame!r} (kg, kg m, kg m^2)"]
         for name, value, std, (low, high), seen in zip(
             INERTIAL, self.parameters, self.deviations, self.intervals, self.identified & self.verdict.identified

@@ -66,7 +66,7 @@ class ThermalFriction:
             name: self.parameters[name] + slope * float(of[name.rpartition(".")[0]]) for name, (slope, _) in self.slopes.items()
         }
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         lines = [f"{name}: {self.parameters[name]:.4g}, {x:.3g} +- {s:.2g} more a degree" for name, (x, s) in self.slopes.items()]
         return "\n".join([*lines, f"torques not explained: {self.before:.2%} without, {self.after:.2%} with the temperature"])
 

@@ -57,7 +57,7 @@ class TorqueDelays:
     before: float
     after: float
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         rows = zip(self.joint_names, 1e3 * self.delays, 1e3 * self.std, self.offsets)
         lines = [f"{name}: {delay:.3g} +- {std:.2g} ms late, offset {offset:.3g} N m" for name, delay, std, offset in rows]
         return "\n".join([*lines, f"torques not explained: {self.before:.2%} as recorded, {self.after:.2%} as moved"])

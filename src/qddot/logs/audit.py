@@ -68,7 +68,7 @@ class Audit:
         """Findings that make the log doubtful."""
         return tuple(finding for finding in self.findings if finding.level == "warning")
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return "\n".join([self.summary, *(f"  {finding}" for finding in self.findings)])
 
 

@@ -78,7 +78,7 @@ class Verdict:
     def __bool__(self) -> bool:
         return self.identified
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         head = "identified" if self.identified else "NOT identified"
         return "\n".join([head, *(f"- {concern}" for concern in self.concerns)])
 

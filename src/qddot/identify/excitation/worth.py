@@ -91,7 +91,7 @@ class Worth:
         """Stretches that could be left out: they have less than a fifth of their even share of the information."""
         return tuple(s for s in self.stretches if s.share < IDLE_SHARE / len(self.stretches))
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         best = max(self.stretches, key=lambda s: s.share)
         lines = [f"the most informative part is from {best.start:.3g} to {best.stop:.3g} s ({best.share:.0%} of all information)"]
         if self.idle:

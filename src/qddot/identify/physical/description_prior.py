@@ -57,7 +57,7 @@ class NearDescription:
         """The robot with these links, and the drives of the fit."""
         return identified_robot(self.fit.parameter_set, self.consistent.parameters)[0]
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         told = {link: f"its description is off by about {off:.0%}" for link, off in self.deviations.items()}
         told |= dict.fromkeys(self.silent, "the log does not tell how good its description is")
         return "\n".join(f"{link}: {text}" for link, text in told.items())

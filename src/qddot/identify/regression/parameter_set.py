@@ -71,6 +71,9 @@ class ParameterSet:
     dropped: tuple[str, ...] = ()
     carried: np.ndarray | None = None
 
+    def __repr__(self) -> str:
+        return f"ParameterSet of {self.robot.name}: {len(self.names)} free parameters of {len(self.T)}"
+
     @staticmethod
     def of(
         robot: Robot,

@@ -72,6 +72,9 @@ class Signals:
     thinned: int = 1
     log_paces: np.ndarray | None = None
 
+    def __repr__(self) -> str:
+        return f"Signals({len(self)} samples of {self.q.shape[1]} joints, {self.rate:.6g} Hz, low-passed at {self.cutoff:.3g} Hz)"
+
     def __len__(self) -> int:
         return len(self.t)
 
