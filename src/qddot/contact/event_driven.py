@@ -119,13 +119,9 @@ def bounce(
         raise InputError(f"duration={duration:g} s: at most {LONGEST:g} s, from collision to collision")
     q, qd, _ = impact(contacts, q, qd, rest)
     for _ in range(MOST):
-        held = Held(contacts, q, qd, push(t, q, qd), rest)
-        qd = held.stilled(q, qd)
-        events = [closing(contacts, n, held.pairs, q)]
-        if len(held.pairs):
-            events += [leaving(held, n, push), sliding(held, n, push)]
-        rate = rates_of(held, n, push)
-        run = solve_ivp(rate, (t, duration), np.concatenate([q, qd]), "DOP853", rtol=rtol, atol=atol, events=events, max_step=0.05)
+        held = Held(contacts, push, rest, t, q, qd)
+        start = np.concatenate([q, held.stilled(q, qd)])
+        run = solve_ivp(held.rates, (t, duration), start, "DOP853", rtol=rtol, atol=atol, events=held.events(q), max_step=0.05)
         if not run.success:
             raise IntegrationError(
                 f"the motion cannot go on after t = {run.t[-1]:g} s: {run.message}", time=float(run.t[-1]), step=len(met)
@@ -160,11 +156,6 @@ def refuse_beyond(stops: Stops, robot: Any, times: list[float], states: np.ndarr
         )
 
 
-def rates_of(held: Held, n: int, push: Callable) -> Callable:
-    """Return dy/dt of the state y = (q, qd), as a function of (t, y)."""
-    return lambda t, y: np.concatenate([y[n:], held.accelerate(y[:n], y[n:], push(t, y[:n], y[n:]))])
-
-
 def impact(contacts: Contacts, q: np.ndarray, qd: np.ndarray, rest: float) -> tuple[np.ndarray, np.ndarray, tuple[int, ...]]:
     """Return the state after the impacts of all pairs that close now, and the pairs that were faster than `rest`."""
     at = contacts.touching(q, within=CLOSED * 10)
@@ -185,10 +176,11 @@ def impact(contacts: Contacts, q: np.ndarray, qd: np.ndarray, rest: float) -> tu
 
 
 class Held:
-    """Contacts that stay closed until the next event, and their forces; which of them slide is decided at the start."""
+    """Contacts that stay closed until the next event, and their forces; which of them slide is decided at the start. A state
+    y is (q, qd)."""
 
-    def __init__(self, contacts: Contacts, q: np.ndarray, qd: np.ndarray, tau: np.ndarray, rest: float) -> None:
-        self.contacts, self.rest = contacts, rest
+    def __init__(self, contacts: Contacts, push: Callable, rest: float, t: float, q: np.ndarray, qd: np.ndarray) -> None:
+        self.contacts, self.push, self.rest = contacts, push, rest
         at = contacts.touching(q, within=CLOSED * 10)
         u = contacts.jacobian(q, at) @ qd if len(at.gap) else np.zeros((0, 3))
         closed = u[:, 0] <= rest
@@ -196,11 +188,11 @@ class Held:
         speed = np.linalg.norm(u[closed][:, 1:], axis=1)
         self.slides = speed > 10 * rest
         if len(self.pairs):  # drop those that separate at once
-            force, rates = self.forces(q, qd, tau)
+            _, force, _ = self.solved(t, q, qd)
             stays = force[:, 0] > 0
             self.pairs, self.slides = self.pairs[stays], self.slides[stays]
             if len(self.pairs):
-                force, rates = self.forces(q, qd, tau)
+                _, _, rates = self.solved(t, q, qd)
                 self.slides = self.slides | (np.linalg.norm(rates[:, 1:], axis=1) > 1e-7 * (1 + np.abs(rates).max()))
 
     def stilled(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
@@ -213,18 +205,17 @@ class Held:
         inverse = np.linalg.inv(contacts.robot.mass_matrix(q))
         return qd - inverse @ J.T @ np.linalg.lstsq(J @ inverse @ J.T, J @ qd, rcond=1e-9)[0]
 
-    def accelerate(self, q: np.ndarray, qd: np.ndarray, tau: np.ndarray) -> np.ndarray:
-        robot = self.contacts.robot
-        if not len(self.pairs):
-            return robot.forward_dynamics(q, qd, tau)
-        return self._solve(q, qd, tau)[0]
+    def rates(self, t: float, y: np.ndarray) -> np.ndarray:
+        """Return dy/dt."""
+        q, qd = np.split(y, 2)
+        free = not len(self.pairs)
+        qdd = self.contacts.robot.forward_dynamics(q, qd, self.push(t, q, qd)) if free else self.solved(t, q, qd)[0]
+        return np.concatenate([qd, qdd])
 
-    def forces(self, q: np.ndarray, qd: np.ndarray, tau: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return force (N) and acceleration (m/s^2), each (k, 3), normal first, at each contact."""
-        return self._solve(q, qd, tau)[1:]
-
-    def _solve(self, q: np.ndarray, qd: np.ndarray, tau: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        contacts, robot = self.contacts, self.contacts.robot
+    def solved(self, t: float, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the accelerations of the joints, and force (N) and acceleration (m/s^2) at each contact, each (k, 3), normal
+        first."""
+        contacts, robot, tau = self.contacts, self.contacts.robot, self.push(t, q, qd)
         at = chosen(contacts.touching(q), self.pairs)
         J = contacts.jacobian(q, at)
         h = 1e-6
@@ -255,33 +246,34 @@ class Held:
         rates = (W @ force.ravel()).reshape(k, 3) + c
         return free + inverse @ flat.T @ force.ravel(), force, rates
 
+    # events ---------------------------------------------------------------------------------------------------------------
+
+    def events(self, q: np.ndarray) -> list[Any]:
+        """Return the events at which other contacts are closed, or other ones slide, after a start from q."""
+        opened = OPEN - np.minimum(self.contacts.touching(q).gap, 0.0)  # pairs that separate now count as open
+        found = [lambda t, y: self.gap(y, opened)]
+        found += [self.pressure, self.hold] if len(self.pairs) else []
+        return [marked(lambda t, y, event=event: event(t, y), True, -1) for event in found]
+
+    def gap(self, y: np.ndarray, opened: np.ndarray) -> float:
+        """Return the least gap that is not held: an impact where it becomes zero."""
+        q, _ = np.split(y, 2)
+        return float(np.delete(self.contacts.touching(q).gap + opened, self.pairs).min(initial=1.0))
+
+    def pressure(self, t: float, y: np.ndarray) -> float:
+        """Return the least normal force: a contact opens where it becomes zero."""
+        return float(self.solved(t, *np.split(y, 2))[1][:, 0].min())
+
+    def hold(self, t: float, y: np.ndarray) -> float:
+        """Return what becomes zero where a sliding contact comes to rest, or a sticking one reaches the edge of its cone."""
+        q, qd = np.split(y, 2)
+        contacts = self.contacts
+        if self.slides.any():
+            u = contacts.jacobian(q, chosen(contacts.touching(q), self.pairs)) @ qd
+            return float(np.linalg.norm(u[self.slides][:, 1:], axis=1).min() - self.rest)
+        _, force, _ = self.solved(t, q, qd)
+        return float((contacts.friction * force[:, 0] - np.linalg.norm(force[:, 1:], axis=1)).min() + 1e-9)
+
 
 def chosen(at: Touching, pairs: np.ndarray) -> Touching:
     return Touching(*(x[pairs] for x in at))
-
-
-def closing(contacts: Contacts, n: int, held: np.ndarray, q: np.ndarray) -> Any:
-    """Return the event of an impact: the least gap that is not held becomes zero. Pairs that separate now count as open."""
-    opened = OPEN - np.minimum(contacts.touching(q).gap, 0.0)
-    gap = lambda y: np.delete(contacts.touching(y[:n]).gap + opened, held)  # noqa: E731
-    return marked(lambda t, y: float(gap(y).min(initial=1.0)), True, -1)
-
-
-def leaving(held: Held, n: int, push: Callable) -> Any:
-    """Return the event that a contact opens: the least normal force becomes zero."""
-    return marked(lambda t, y: float(held.forces(y[:n], y[n:], push(t, y[:n], y[n:]))[0][:, 0].min()), True, -1)
-
-
-def sliding(held: Held, n: int, push: Callable) -> Any:
-    """Return the event that a sliding contact comes to rest, or that a sticking one reaches the edge of its cone."""
-    contacts = held.contacts
-
-    def event(t: float, y: np.ndarray) -> float:
-        q, qd = y[:n], y[n:]
-        if held.slides.any():
-            u = contacts.jacobian(q, chosen(contacts.touching(q), held.pairs)) @ qd
-            return float(np.linalg.norm(u[held.slides][:, 1:], axis=1).min() - held.rest)
-        force = held.forces(q, qd, push(t, q, qd))[0]
-        return float((contacts.friction * force[:, 0] - np.linalg.norm(force[:, 1:], axis=1)).min() + 1e-9)
-
-    return marked(event, True, -1)

@@ -176,22 +176,13 @@ class Contacts:
             raise InputError(
                 f"touching is for one configuration ({self.robot.nq},), this is a batch {T.shape[:-3]} (depth takes them)"
             )
-        T = T[self._frames]
-        c = np.einsum("kij,kj->ki", T[:, :3, :3], self._centers) + T[:, :3, 3]
-        n, m = len(self.spheres), len(self.planes)
-        to_plane = (c[:, None] - self.points) * self.normals
-        gaps = [(to_plane.sum(-1) - self.radii[:, None]).ravel()]
-        normals = [np.broadcast_to(self.normals, (n, m, 3)).reshape(-1, 3)]
-        first, second = [np.repeat(np.arange(n), m)], [np.full(n * m, WORLD)]
-        if len(self.pairs):
-            i, j = self.pairs.T
-            apart = c[i] - c[j]
-            length = np.linalg.norm(apart, axis=1)
-            gaps.append(length - self.radii[i] - self.radii[j])
-            normals.append(np.where(length[:, None] > 0, apart / np.maximum(length, 1e-300)[:, None], [0.0, 0.0, 1.0]))
-            first.append(i)
-            second.append(self.bodies[j])
-        gap, normal, ball, other = map(np.concatenate, (gaps, normals, first, second))
+        c, gap, apart = self._gaps(T)
+        n, m, (i, j) = len(self.spheres), len(self.planes), self.pairs.T
+        length = np.linalg.norm(apart, axis=1, keepdims=True)
+        between = np.where(length > 0, apart / np.maximum(length, 1e-300), [0.0, 0.0, 1.0])
+        normal = np.concatenate([np.broadcast_to(self.normals, (n, m, 3)).reshape(-1, 3), between])
+        ball = np.concatenate([np.repeat(np.arange(n), m), i])
+        other = np.concatenate([np.full(n * m, WORLD), self.bodies[j]])
         near = np.flatnonzero(gap <= within)
         points = c[ball[near]] - normal[near] * self.radii[ball[near]][:, None]
         return Touching(gap[near], normal[near], points, self.bodies[ball[near]], other[near], near)
@@ -204,15 +195,19 @@ class Contacts:
         >>> contacts.depth(np.array([[0.5, 0.0], [-np.pi / 2, 0.0]]))
         array([0. , 1.2])
         """
-        T = self.robot.transforms(q)[..., self._frames, :, :]
+        _, gap, _ = self._gaps(self.robot.transforms(q))
+        return 0.0 - gap.min(-1, initial=0.0)
+
+    def _gaps(self, T: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the centres (..., spheres, 3), the gaps of all pairs (..., pairs), and the vectors from the second sphere of a
+        pair to the first, for the poses of all frames."""
+        T = T[..., self._frames, :, :]
         c = np.einsum("...kij,kj->...ki", T[..., :3, :3], self._centers) + T[..., :3, 3]
         to_planes = ((c[..., None, :] - self.points) * self.normals).sum(-1) - self.radii[:, None]
-        least = to_planes.min((-2, -1), initial=0.0)
-        if len(self.pairs):
-            i, j = self.pairs.T
-            apart = np.linalg.norm(c[..., i, :] - c[..., j, :], axis=-1) - self.radii[i] - self.radii[j]
-            least = np.minimum(least, apart.min(-1, initial=0.0))
-        return 0.0 - least
+        i, j = self.pairs.T
+        apart = c[..., i, :] - c[..., j, :]
+        between = np.linalg.norm(apart, axis=-1) - self.radii[i] - self.radii[j]
+        return c, np.concatenate([to_planes.reshape(*c.shape[:-2], -1), between], axis=-1), apart
 
     def jacobian(self, q: np.ndarray, at: Touching) -> np.ndarray:
         """Return the Jacobian (k, 3, nv) of the relative velocities along the normal and two tangents."""

@@ -57,6 +57,8 @@ WIDE = 20
 QUANTITIES = ("mass_matrix", "coriolis_matrix", "coriolis_torque", "gravity_torque", "friction_torque", "spring_torque")
 """The quantities that the lens shows, each with the letter of the notation."""
 
+SHOWN = (*QUANTITIES, "inverse_dynamics")
+
 
 def lens(
     model: Model, letters: Model | None = None, values: Mapping[str, float] | None = None, *, massless: bool = False
@@ -112,9 +114,6 @@ def notation(name: str) -> dict[str, str]:
     """Return the letter of the joint variables, and of each quantity, in a notation."""
     book = NOTATIONS[name]
     return {"variable": GREEK.get(book.variable, book.variable), **{x: glyph(book.quantities[x]) for x in SHOWN}}
-
-
-SHOWN = (*QUANTITIES, "inverse_dynamics")
 
 
 def glyph(letter: str) -> str:

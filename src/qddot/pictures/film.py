@@ -29,6 +29,9 @@ TRAIL = "#cc79a7"
 FINE = 8
 """Points of the tip's path per picture: a fast tip may go around a bend between two pictures."""
 
+SLOWEST = 1e-3
+"""Least pictures per second: a GIF shows no picture for longer than ten minutes."""
+
 
 def film(
     model: Model, t: np.ndarray, q: np.ndarray, path: str | Path | None, *, fps: float, ax: Any, progress: bool | None
@@ -50,10 +53,6 @@ def refuse_suffix(path: Path) -> None:
         raise InputError(f"{path}: a film is saved as {', '.join(FORMATS[:-1])} or {FORMATS[-1]}")
     if path.suffix.lower() == ".mp4" and shutil.which("ffmpeg") is None:
         raise InputError(f"{path}: .mp4 needs the program ffmpeg, which is not on the path: install it, or save .gif or .html")
-
-
-SLOWEST = 1e-3
-"""Least pictures per second: a GIF shows no picture for longer than ten minutes."""
 
 
 class Film:

@@ -19,6 +19,9 @@ Shape = dict[str, Any]
 """`kind` and its data: `drum`, `rail` (radius, length, pose), `block` (size, pose), `ball` (radius, at), `capsule` (from, to,
 radius); a pose is three rows of a 4 x 4 matrix."""
 
+ACROSS = {"xy": Vec(0.0, 0.0, 1.0), "xz": Vec(0.0, 1.0, 0.0), "yz": Vec(1.0, 0.0, 0.0)}
+"""The axis that is not among two others."""
+
 
 def base_shapes(model: Model, reach: float, r: float) -> list[Shape]:
     """Return shapes from the root's origin to the joints on it, and the rails of sliders there."""
@@ -74,10 +77,6 @@ def loops(model: Model, index: int, r: float) -> tuple[list[list[float]], list[S
                 turned = rows(at @ Transform(z_onto(ACROSS[c.axes])))
                 shapes.append({"kind": "drum", "radius": 1.45 * r, "length": 2.6 * r, "pose": turned})
     return points, shapes
-
-
-ACROSS = {"xy": Vec(0.0, 0.0, 1.0), "xz": Vec(0.0, 1.0, 0.0), "yz": Vec(1.0, 0.0, 0.0)}
-"""The axis that is not among two others."""
 
 
 def box_of_equal_inertia(body: Body) -> dict[str, Any] | None:

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 ROWS = ("wx", "wy", "wz", "x", "y", "z")
 MAX_JOINTS = 4
 
+Inverse = tuple[np.ndarray, np.ndarray, tuple[Any, Any]]
+"""(B, N, (d, e)): the inverse of J is B / d, and the mass felt at the frame is N / (d e)."""
+
 
 class TaskSpace(NamedTuple):
     """Closed forms at a frame, named as the numbers of `Robot.task_space`; entries polynomials or ratios of them, in q and qd.
@@ -97,10 +100,6 @@ def chosen(rows: Sequence[str] | None) -> list[int]:
     if not rows:
         raise InputError(f"rows= is empty: choose some of {', '.join(ROWS)}")
     return [ROWS.index(row) for row in rows]
-
-
-Inverse = tuple[np.ndarray, np.ndarray, tuple[Any, Any]]
-"""(B, N, (d, e)): the inverse of J is B / d, and the mass felt at the frame is N / (d e)."""
 
 
 def square_inverse(J: np.ndarray, M: np.ndarray) -> Inverse:

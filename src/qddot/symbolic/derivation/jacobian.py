@@ -18,6 +18,9 @@ MANY = 60  # the most Christoffel symbols of which long ones are written out
 FEW = 6  # the most terms of a symbol that is written out where there are more
 NAMED_ZEROS = 9  # the most vanishing symbols that are named one by one
 
+SPIN = r"J_{\omega !}^{\mathsf T} R_{!} \hat s_{@} + N_{@}"
+"""LaTeX of the row that gives the rate of a shaft from those of the joints."""
+
 
 def jacobian(s: Subject) -> list[Step]:
     """Return all steps. Raises InputError: the robot has joints whose qd is not the rate of q."""
@@ -41,10 +44,6 @@ def jacobian(s: Subject) -> list[Step]:
         products_step(s, terms),
         together_step(s, terms),
     ]
-
-
-SPIN = r"J_{\omega !}^{\mathsf T} R_{!} \hat s_{@} + N_{@}"
-"""LaTeX of the row that gives the rate of a shaft from those of the joints."""
 
 
 def jacobians(s: Subject, x: LinkData) -> tuple[np.ndarray, np.ndarray]:

@@ -36,11 +36,6 @@ def joint_row(s: Subject, body: LiftedBody) -> tuple[Prose, ...]:
     return (name, say("{name}", name=body.joint_name), say(kind), say(parent), say(letters + follows))
 
 
-def parent_of(link: LinkData) -> int:
-    """Return the number of the parent link, 0 for the world."""
-    return link.body.parent + 1
-
-
 def frames(s: Subject) -> Step:
     """Return the step with the pose of each link's frame in that of its parent."""
     prose = [
@@ -56,7 +51,7 @@ def frames(s: Subject) -> Step:
     if s.model.leaders:
         prose += paragraph("A joint that follows another has no coordinate of its own: it moves with a multiple of its leader's.")
     equations = [Equation(f"T_{{{x.number}}}", "", s.form(homogeneous(x.step)), rf"(T_{{{x.number}}})_{{@}}") for x in s.links]
-    chains = [Equation(rf"{{}}^{{0}}T_{{{x.number}}}", chain(s, x)) for x in s.links if parent_of(x)]
+    chains = [Equation(rf"{{}}^{{0}}T_{{{x.number}}}", chain(s, x)) for x in s.links if x.parent]
     return Step("Frames", prose, [*equations, *chains], [check_poses(s)], joint_table(s))
 
 

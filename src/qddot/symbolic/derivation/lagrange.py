@@ -10,7 +10,7 @@ import numpy as np
 from qddot.algorithms.drives import spring_energy
 from qddot.model.joints import Prismatic
 from qddot.model.spatial import Motion, Vec
-from qddot.symbolic.derivation.kinematics import frames, inertias, parent_of, point_name, positions
+from qddot.symbolic.derivation.kinematics import frames, inertias, point_name, positions
 from qddot.symbolic.derivation.named import Named, components, letters_of
 from qddot.symbolic.derivation.shafts import (
     gear_energy,
@@ -72,7 +72,7 @@ class Motions:
         self.world: dict[int, Vec] = {}
         for x in s.links:
             own = s.frames[x.body.index].into(x.body.velocity(s.alphabet.qd))
-            self.twists[x.number] = x.step.into(self.twists[parent_of(x)]) + own
+            self.twists[x.number] = x.step.into(self.twists[x.parent]) + own
             self.world[x.number] = Vec(*(rate(ring.constant(p)) for p in x.pose.point(x.reference)))
         self.spins = [x.spin(self.twists[x.parent].w, s.alphabet.qd) for x in s.shafts]
         self.recursive = not s.is_short(*self.world.values(), *(m.w for m in self.twists.values()))
@@ -134,7 +134,7 @@ class Motions:
         return found
 
     def recursive_equations(self, x: LinkData) -> list[Equation]:
-        i, p = x.number, parent_of(x)
+        i, p = x.number, x.parent
         named = Named(self.s.equations, components("V", p, self.twists[p]) if p else {})
         parent = letters_of(named, "V", p, self.twists[p]) if p else Motion()
         own = named(self.s.frames[x.body.index].into(x.body.velocity(self.s.alphabet.qd)))
@@ -154,7 +154,7 @@ class Motions:
 
 def turning(x: LinkData) -> str:
     """Return LaTeX of the angular velocity of a link: that of its parent, and the rate of its joint if that turns."""
-    i, p = x.number, parent_of(x)
+    i, p = x.number, x.parent
     parent = [rf"{{}}^{{{p}}}R_{{{i}}}^{{\mathsf T}} \omega_{{{p}}}"] if p else []
     joint = [rf"\hat z_{{{i}}} \dot q_{{{x.body.columns[0] + 1}}}"] if any(x.body.subspace[0][1].w) else []
     return " + ".join(parent + joint)

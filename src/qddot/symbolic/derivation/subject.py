@@ -58,6 +58,11 @@ class LinkData(NamedTuple):
     tensor: Mat  # tensor of inertia about the reference point, in the link's axes
 
     @property
+    def parent(self) -> int:
+        """The number of the parent link, 0 for the world."""
+        return self.body.parent + 1
+
+    @property
     def reference(self) -> Vec:
         return self.point or Vec()
 

@@ -14,6 +14,30 @@ from qddot.symbolic.derivation.subject import Subject
 from qddot.symbolic.exact.ring import Poly
 from qddot.symbolic.form import Form
 
+CHRISTOFFEL = (
+    r"\frac{1}{2} \left( \frac{\partial M_{ij}}{\partial q_k} + \frac{\partial M_{ik}}{\partial q_j} "
+    r"- \frac{\partial M_{jk}}{\partial q_i} \right)"
+)
+
+ROLES = {
+    "inertial": "inertial",
+    "centripetal": "coriolis",
+    "Coriolis": "coriolis",
+    "gravity": "gravity",
+    "friction": "friction",
+    "spring": "friction",
+}
+
+EXPECTED: Mapping[str, Any] = {
+    "inertial": lambda s, at: s.kernel("mass_matrix", at) @ at.qdd,
+    "centripetal": lambda s, at: s.kernel("centrifugal_matrix", at) @ at.qd**2,
+    "Coriolis": lambda s, at: s.kernel("coriolis_products_matrix", at) @ products(at.qd),
+    "gravity": lambda s, at: s.kernel("gravity_torque", at),
+    "friction": lambda s, at: s.kernel("inverse_dynamics", at) - s.kernel("load_torque", at),  # with that of loads
+    "spring": lambda s, at: s.kernel("spring_torque", at),
+}
+"""The terms of the joint forces by the compiled kernels."""
+
 
 class Terms:
     """The terms of the equations of motion. Raises DerivationError: one is not exactly that of `Equations`.
@@ -28,17 +52,17 @@ class Terms:
     """
 
     def __init__(self, s: Subject, M: Any, g: Any) -> None:
-        n, d, equations = s.nv, s.alphabet.derivative, s.equations
+        n, equations = s.nv, s.equations
         self.s, self.names = s, Names(n)
         self.M, self.g = s.form(M).entries.reshape(n, n), s.form(g).entries.reshape(n)
-        self.slopes = D = s.form([[[d(x, k) for k in range(n)] for x in row] for row in self.M]).entries.reshape(n, n, n)
+        self.slopes = D = equations.mass_matrix_gradient
         self.b = (D + D.transpose(0, 2, 1) - D.transpose(2, 0, 1)) / 2
-        self.C = s.form((self.b * np.array(s.alphabet.qd, dtype=object)).sum(axis=-1)).entries
+        self.C = s.form((self.b * equations.qd.entries).sum(axis=-1)).entries
         self.springs, self.friction = equations.spring_torque.entries, s.friction
-        self.c = s.form(self.C @ np.array(s.alphabet.qd, dtype=object)).entries
+        self.c = s.form(self.C @ equations.qd.entries).entries
         for name, mine in (("M", self.M), ("g", self.g), ("C", self.C), ("c", self.c)):
             s.agree(name, mine, getattr(equations, name))
-        inertial = s.form(self.M @ np.array(s.alphabet.qdd, dtype=object)).entries
+        inertial = s.form(self.M @ equations.qdd.entries).entries
         s.agree("tau", inertial + self.c + self.g + self.springs + self.friction, equations.tau)
 
     @cached_property
@@ -145,38 +169,6 @@ def kinds_step(s: Subject, terms: Terms) -> Step:
     return Step("The terms by kind", prose, equations, checks)
 
 
-CHRISTOFFEL = (
-    r"\frac{1}{2} \left( \frac{\partial M_{ij}}{\partial q_k} + \frac{\partial M_{ik}}{\partial q_j} "
-    r"- \frac{\partial M_{jk}}{\partial q_i} \right)"
-)
-
-
-ROLES = {
-    "inertial": "inertial",
-    "centripetal": "coriolis",
-    "Coriolis": "coriolis",
-    "gravity": "gravity",
-    "friction": "friction",
-    "spring": "friction",
-}
-
-
-def products(qd: np.ndarray) -> np.ndarray:
-    """Return qd_1 qd_2, qd_1 qd_3, ..."""
-    return np.outer(qd, qd)[np.triu_indices(len(qd), 1)]
-
-
-EXPECTED: Mapping[str, Any] = {
-    "inertial": lambda s, at: s.kernel("mass_matrix", at) @ at.qdd,
-    "centripetal": lambda s, at: s.kernel("centrifugal_matrix", at) @ at.qd**2,
-    "Coriolis": lambda s, at: s.kernel("coriolis_products_matrix", at) @ products(at.qd),
-    "gravity": lambda s, at: s.kernel("gravity_torque", at),
-    "friction": lambda s, at: s.kernel("inverse_dynamics", at) - s.kernel("load_torque", at),  # with that of loads
-    "spring": lambda s, at: s.kernel("spring_torque", at),
-}
-"""The terms of the joint forces by the compiled kernels."""
-
-
 def matrices_step(s: Subject, terms: Terms) -> Step:
     """Return the step that collects the terms in M, C and g."""
     prose = paragraph(
@@ -209,3 +201,8 @@ def drive_equations(s: Subject, terms: Terms) -> list[Equation]:
     """Return the equations of friction and springs, if there are any."""
     pairs = (("f", terms.friction), ("s", terms.springs))
     return [Equation(rf"\tau_{x}", "", s.form(each), rf"(\tau_{x})_{{@}}", "friction") for x, each in pairs if any(each)]
+
+
+def products(qd: np.ndarray) -> np.ndarray:
+    """Return qd_1 qd_2, qd_1 qd_3, ..."""
+    return np.outer(qd, qd)[np.triu_indices(len(qd), 1)]

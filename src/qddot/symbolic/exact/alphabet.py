@@ -9,6 +9,7 @@ from typing import Any
 
 import sympy
 
+from qddot.algorithms.drives import multiple
 from qddot.errors import InputError
 from qddot.model.joints import Free, Helical, Prismatic, Revolute
 from qddot.model.lower import Mechanism
@@ -197,7 +198,8 @@ class Alphabet:
                 part = self.cos_sin(float(coefficient) * math.pi ** powers.get(self._pi, 0))
             else:
                 part = self._multiple(powers, coefficient)
-            total = added(total, part)
+            (a, b), (c, s) = total, part
+            total = a * c - b * s, b * c + a * s
         return total
 
     def _argument(self, angle: Angle) -> tuple[frozenset[tuple[int, int]], Fraction]:
@@ -209,7 +211,7 @@ class Alphabet:
         return (frozenset(terms[0][0].items()), terms[0][1]) if len(terms) == 1 else (frozenset(), Fraction(1))
 
     def _multiple(self, powers: dict[int, int], times: Fraction) -> Pair:
-        """Return (cos, sin) of a monomial times a fraction, from a known angle of which it is a multiple, by de Moivre."""
+        """Return (cos, sin) of a monomial times a fraction, from a known angle of which it is a multiple."""
         key = frozenset(powers.items())
         ratios = [(times / unit, angle) for angle, (argument, unit) in self._arguments.items() if argument == key]
         whole = [(abs(ratio), ratio, angle) for ratio, angle in ratios if ratio.denominator == 1 and abs(ratio) <= MAX_MULTIPLE]
@@ -217,10 +219,8 @@ class Alphabet:
             unit = self.ring.from_terms({tuple(powers.get(i, 0) for i in range(len(self.ring.generators))): 1})
             raise NotPolynomialError(f"cos({unit * times}) is not a polynomial in the letters of this robot")
         size, ratio, angle = min(whole, key=lambda found: found[0])
-        total: Pair = (1, 0)
-        for _ in range(int(size)):
-            total = added(total, self.angles[angle])
-        return total[0], total[1] if ratio > 0 else -total[1]
+        c, s = multiple(self.angles[angle], int(size))
+        return c, s if ratio > 0 else -s
 
     def sign(self, x: Scalar) -> Scalar:
         """Return the sign of a number, or plus or minus the letter for the sign of a multiple of its argument. Raises
@@ -365,8 +365,3 @@ class Alphabet:
             except KeyError:
                 raise NotPolynomialError(f"the derivative of {name} is no polynomial in these letters") from None
         return self._chain(p, slopes)
-
-
-def added(a: Pair, b: Pair) -> Pair:
-    """Return (cos, sin) of the sum of two angles."""
-    return a[0] * b[0] - a[1] * b[1], a[1] * b[0] + a[0] * b[1]

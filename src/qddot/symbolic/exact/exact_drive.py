@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any
 
 import sympy
@@ -19,12 +20,10 @@ def exact_side(drive: Drive, follows: tuple[str, Scalar, Scalar] | None) -> Join
     coordinate."""
     symbolic = symbols_in(drive) or any(map(is_symbolic, (follows or ())[1:]))
     exact = as_expression if symbolic else rational
-    copy = object.__new__(Drive)  # its constructor would make floats of exact numbers again
-    for name in NUMBERS:
-        object.__setattr__(copy, name, map_scalars(exact, getattr(drive, name)))
-    object.__setattr__(copy, "harmonics", tuple((k, exact(a), exact(b)) for k, a, b in drive.harmonics))
-    object.__setattr__(copy, "side", drive.side)
-    side = copy.at_joint
+    copied = copy(drive)  # its constructor would make floats of exact numbers again
+    vars(copied).update({name: map_scalars(exact, getattr(drive, name)) for name in NUMBERS})
+    vars(copied)["harmonics"] = tuple((k, exact(a), exact(b)) for k, a, b in drive.harmonics)
+    side = copied.at_joint
     return side.driven_by(*map(exact, follows[1:])) if follows else side
 
 

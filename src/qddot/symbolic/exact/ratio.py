@@ -19,6 +19,7 @@ LONG = 40  # terms of a denominator from which on hidden factors are not looked 
 class Ratio:
     """`num / den` of two polynomials, den not a number. Made by `divide`."""
 
+    is_constant, is_open = False, True
     __slots__ = ("den", "num", "ring")
 
     def __init__(self, num: Poly, den: Poly) -> None:
@@ -79,14 +80,6 @@ class Ratio:
     def adopted(self, ring: Ring) -> Ratio:
         """Return the fraction in the letters of the same names of another ring."""
         return Ratio(ring.adopted(self.num), ring.adopted(self.den))
-
-    @property
-    def is_constant(self) -> bool:
-        return False
-
-    @property
-    def is_open(self) -> bool:
-        return True
 
     @property
     def value(self) -> Fraction:

@@ -32,7 +32,7 @@ from qddot.symbolic.properties.harmonics import Harmonics
 from qddot.symbolic.properties.of_q import least_eigenvalue as least_eigenvalue_of
 from qddot.symbolic.properties.of_q import least_of_q, most_of_q
 from qddot.symbolic.properties.optimum import maximise
-from qddot.symbolic.properties.ranges import Ranges, Sum, added, express, largest, norm_sums
+from qddot.symbolic.properties.ranges import Ranges, Sum, express, largest, norm_sums
 from qddot.symbolic.properties.reach import Reach, reach
 from qddot.symbolic.properties.spectrum import Compact, Enclosure, Spectrum
 
@@ -296,7 +296,7 @@ class Bounds:
             found = least_eigenvalue_of(self.M, self._definite_somewhere())
             return Bound("mu_1", norm, found, "needs numbers for the symbols" if found is None else DETERMINANT)
         term, ring = self.M, self.M.harmonics.alphabet.ring
-        sums = self._least_sums(self.domain.lower, self.domain.upper)
+        sums = term.ranges(self.domain.lower, self.domain.upper).least_column_sums()
         ones = [sum(s.values()) for s in sums]
         chosen = sums[int(np.argmax(ones))]
         attained = q = None
@@ -306,11 +306,6 @@ class Bounds:
             there = self._sum(term, norm, q)
             attained, q = (express(ring, chosen), q) if len(there) == 1 and same(there[0], chosen) else (None, None)
         return Bound("mu_1", norm, express(ring, chosen), COEFFICIENTS, attained, q)
-
-    def _least_sums(self, low: np.ndarray, high: np.ndarray) -> list[Sum]:
-        """Return a lower bound of the sum of absolute values in each column of M."""
-        ranges, n = self.M.ranges(low, high), self.n
-        return [added(ranges.least_magnitude(i * n + j, i == j) for i in range(n)) for j in range(n)]
 
 
 def christoffel(equations: Equations) -> np.ndarray:

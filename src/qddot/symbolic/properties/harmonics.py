@@ -37,13 +37,11 @@ class Harmonics:
         angles: the alphabet's angles.
         shape: the shape of the array.
         entries: the polynomials.
-
-    Args:
         held: letters that count as parameters, such as positions without limits.
     """
 
     def __init__(self, alphabet: Alphabet, entries: np.ndarray, held: Collection[int] = ()) -> None:
-        self.alphabet, self.entries, self.shape = alphabet, entries, entries.shape
+        self.alphabet, self.entries, self.shape, self.held = alphabet, entries, entries.shape, held
         self.angles = list(alphabet.angles)
         self.terms: dict[Powers, dict[tuple[int, Wave], list]] = {}
         generators, number = alphabet.ring.generators, {angle: n for n, angle in enumerate(self.angles)}

@@ -12,7 +12,7 @@ import sympy
 
 from qddot.symbolic.exact.minors import determinant
 from qddot.symbolic.properties.harmonics import Harmonics
-from qddot.symbolic.properties.ranges import Ranges, Sum, added, express, norm_sums
+from qddot.symbolic.properties.ranges import Ranges, express, norm_sums
 
 if TYPE_CHECKING:
     from qddot.symbolic.properties.bounds import Term
@@ -24,19 +24,17 @@ SMALL = 4
 
 def most_of_q(term: Term, norm: float) -> Any:
     """Return an upper bound of the norm of a term, as a SymPy expression in the sliders' positions."""
-    ranges, _ = held_ranges(term.harmonics, term.domain, term.harmonics.entries)
+    ranges = held_ranges(term.harmonics, term.domain, term.harmonics.entries)
     ring = term.harmonics.alphabet.ring
     return sympy.Max(*(express(ring, s) for s in norm_sums(ranges.magnitudes().reshape(term.shape), norm)))
 
 
 def least_of_q(term: Term, norm: float, definite: bool) -> Any:
     """Return a lower bound of the norm of M (for the 2-norm, of its least eigenvalue) in q; None if none is known."""
-    n, ring = term.shape[0], term.harmonics.alphabet.ring
     if norm == 2:
         return least_eigenvalue(term, definite)
-    ranges, held = held_ranges(term.harmonics, term.domain, term.harmonics.entries)
-    columns = [added(least_magnitude(ranges, held, i * n + j, i == j) for i in range(n)) for j in range(n)]
-    return sympy.Max(*(express(ring, s) for s in columns))
+    ranges, ring = held_ranges(term.harmonics, term.domain, term.harmonics.entries), term.harmonics.alphabet.ring
+    return sympy.Max(*(express(ring, s) for s in ranges.least_column_sums()))
 
 
 def least_eigenvalue(term: Term, definite: bool) -> Any:
@@ -52,8 +50,8 @@ def least_eigenvalue(term: Term, definite: bool) -> Any:
     if n > SMALL or not definite:
         return None
     pair = np.array([determinant(M), sum(M.diagonal()[1:], M[0, 0])], dtype=object)
-    ranges, held = held_ranges(harmonics, term.domain, pair)
-    low = least_magnitude(ranges, held, 0, True)
+    ranges = held_ranges(harmonics, term.domain, pair)
+    low = ranges.least_magnitude(0, True)
     if not low or min(low.values()) < 0 or max(low.values()) <= 0:
         return None
     ring = harmonics.alphabet.ring
@@ -61,21 +59,9 @@ def least_eigenvalue(term: Term, definite: bool) -> Any:
     return sympy.factor(express(ring, low)) * ((n - 1) / trace) ** (n - 1) if n > 1 else express(ring, low)
 
 
-def held_ranges(harmonics: Harmonics, domain: Domain, entries: np.ndarray) -> tuple[Ranges, set[int]]:
-    """Return ranges in which positions without limits are letters, and these letters."""
+def held_ranges(harmonics: Harmonics, domain: Domain, entries: np.ndarray) -> Ranges:
+    """Return ranges in which positions without limits are letters."""
     alphabet = harmonics.alphabet
     open_ = np.flatnonzero(~(np.isfinite(domain.lower) & np.isfinite(domain.upper)))
     held = {alphabet.index("position", int(i)) for i in open_ if ("position", int(i)) in alphabet}
-    return Ranges(Harmonics(alphabet, entries, held), domain.lower, domain.upper), held
-
-
-def least_magnitude(ranges: Ranges, held: set[int], e: int, positive: bool) -> Sum:
-    """Return a lower bound of the absolute value of an entry: 0 unless its sign is certain, or known to be positive.
-
-    An odd power of a position may have either sign, so it only lowers the bound.
-    """
-    low, high = ranges.low[e], ranges.high[e]
-    odd = [m for m in low if any(i in held and power % 2 for i, power in m)]
-    if not odd:
-        return ranges.least_magnitude(e, positive)
-    return {m: -max(abs(low[m]), abs(high[m])) if m in odd else low[m] for m in low} if positive else {}
+    return Ranges(Harmonics(alphabet, entries, held), domain.lower, domain.upper)

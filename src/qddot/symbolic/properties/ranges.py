@@ -30,7 +30,7 @@ class Ranges:
     """
 
     def __init__(self, harmonics: Harmonics, lower: np.ndarray, upper: np.ndarray) -> None:
-        self.shape = harmonics.shape
+        self.shape, self.held = harmonics.shape, harmonics.held
         size = math.prod(self.shape)
         self.low: list[Sum] = [{} for _ in range(size)]
         self.high: list[Sum] = [{} for _ in range(size)]
@@ -51,11 +51,19 @@ class Ranges:
         return found.reshape(self.shape)
 
     def least_magnitude(self, e: int, positive: bool) -> Sum:
-        """Return a lower bound of the absolute value of an entry: 0 unless its sign is certain, or known to be positive."""
+        """Return a lower bound of the absolute value of an entry: 0 unless its sign is certain, or known to be positive. An odd
+        power of a held position may have either sign, so it only lowers the bound."""
         low, high = self.low[e], self.high[e]
+        if odd := [m for m in low if any(i in self.held and power % 2 for i, power in m)]:
+            return {m: -max(abs(low[m]), abs(high[m])) if m in odd else low[m] for m in low} if positive else {}
         if positive or all(x >= 0 for x in low.values()):
             return low
         return {m: -x for m, x in high.items()} if all(x <= 0 for x in high.values()) else {}
+
+    def least_column_sums(self) -> list[Sum]:
+        """Return a lower bound of the sum of absolute values in each column of a square matrix with a positive diagonal."""
+        n, _ = self.shape
+        return [added(self.least_magnitude(i * n + j, i == j) for i in range(n)) for j in range(n)]
 
 
 def angle_range(harmonics: Harmonics, k: Iterable[tuple[int, int]], lower: np.ndarray, upper: np.ndarray) -> tuple[float, float]:

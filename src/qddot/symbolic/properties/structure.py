@@ -26,6 +26,8 @@ ROUNDING = 1e-9  # ratio to the largest eigenvalue below which one may be 0
 
 IDENTITY = "exact: an identity of the closed forms"
 
+WRITTEN = {"christoffel": "Christoffel symbols", "rate": "dM/dt - U/2", "gradient": "U^T - U/2"}
+
 
 @dataclass(frozen=True, eq=False)
 class Claim:
@@ -65,9 +67,6 @@ def identities(equations: Equations) -> list[Claim]:
     a = e.alphabet
     power = e.hamiltonian.dt() - Form(e, load_torque(e.lifted, a.q, a.qd, a.qdd)) @ qd  # friction is on neither side
     return [*claims, exact("passivity", f"d(K + P)/dt = tau . qd{lost}", power)]
-
-
-WRITTEN = {"christoffel": "Christoffel symbols", "rate": "dM/dt - U/2", "gradient": "U^T - U/2"}
 
 
 def exact(name: str, statement: str, difference: Any) -> Claim:
