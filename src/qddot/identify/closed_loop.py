@@ -28,10 +28,10 @@ from qddot.identify.regression.reduction import Factors, reduce
 from qddot.identify.regression.residuals import Residuals, residuals
 from qddot.identify.regression.signals import Signals
 from qddot.logs.log import Log
+from qddot.robot import Robot
 from qddot.thresholds import CLOSED_LOOP_ROUNDS, CLOSED_LOOP_SETTLED, SHORTER_STEPS
 
 if TYPE_CHECKING:
-    from qddot.robot import Robot
     from qddot.simulate.trajectory import Trajectory
 
 Law = Callable[[float, np.ndarray, np.ndarray], np.ndarray]

@@ -8,15 +8,12 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from qddot.identify.fit import Fit
 from qddot.identify.regression.estimators import solve, squared_errors
 from qddot.thresholds import FOLDS
-
-if TYPE_CHECKING:
-    from qddot.identify.fit import Fit
 
 
 @dataclass(frozen=True)

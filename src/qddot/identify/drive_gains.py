@@ -14,7 +14,6 @@ Iron saturates: near its peak a motor takes more current for the same torque. Wi
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.optimize import least_squares
@@ -26,10 +25,8 @@ from qddot.identify.regression.base import base_parameters
 from qddot.identify.regression.motions import Recorded, moved
 from qddot.identify.regression.parameter_set import ParameterSet
 from qddot.identify.scaling import column_lengths
-
-if TYPE_CHECKING:
-    from qddot.model.inertia import Inertia
-    from qddot.robot import Robot
+from qddot.model.inertia import Inertia
+from qddot.robot import Robot
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -30,10 +29,8 @@ from qddot.identify.regression.residuals import relative
 from qddot.identify.regression.signals import Signals, prepare, slopes
 from qddot.logs.log import Log
 from qddot.model.drive import Drive
+from qddot.robot import Robot
 from qddot.thresholds import ELASTIC_ROUNDS, ELASTIC_SURE, STANDSTILL
-
-if TYPE_CHECKING:
-    from qddot.robot import Robot
 
 Motion = Sequence[np.ndarray]
 """A signal along a log and its first and second derivative; each (N, nv)."""

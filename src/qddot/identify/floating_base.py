@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -29,10 +28,8 @@ from qddot.identify.regression.residuals import relative
 from qddot.identify.regression.rows import Samples
 from qddot.identify.scaling import nonzero
 from qddot.logs.lowpass import LowPass
+from qddot.robot import Robot
 from qddot.thresholds import COLUMN_NOTHING
-
-if TYPE_CHECKING:
-    from qddot.robot import Robot
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,16 +6,14 @@ Each is fitted instead of the load or together with it, and the one with the sma
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from qddot.identify.checks.sensor_faults import told_delay
 from qddot.identify.regression.signals import Signals, slopes
+from qddot.robot import Robot
 from qddot.thresholds import LOAD_AS_WELL, LOAD_CHANGES, MOST_OF_IT
-
-if TYPE_CHECKING:
-    from qddot.robot import Robot
 
 
 class Reason(NamedTuple):

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import stats
@@ -26,10 +25,8 @@ from qddot.identify.regression.motions import Recorded, moved
 from qddot.identify.regression.parameter_set import ParameterSet
 from qddot.identify.scaling import column_lengths
 from qddot.model.inertia import Inertia
+from qddot.robot import Robot
 from qddot.thresholds import CHANCE_COLOUR, LOAD_MISSED, LOAD_RADIUS, LOAD_SIZE, MATTERS, TIME_BLOCKS
-
-if TYPE_CHECKING:
-    from qddot.robot import Robot
 
 LENGTHS = np.array([0, 1, 1, 1, 2, 2, 2, 2, 2, 2])
 """Power of a length in the unit of each of the ten inertial parameters."""

@@ -9,7 +9,6 @@ logs some samples are left out, which makes intervals wider and never wrong.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,12 +16,10 @@ from scipy.optimize import linprog
 
 from qddot.arguments import finite_array
 from qddot.errors import ConvergenceError, InputError
+from qddot.identify.fit import Fit
 from qddot.identify.more_columns import joint_rows
 from qddot.identify.scaling import nonzero
 from qddot.thresholds import BOUND_SLACK, MEMBERSHIP_RANGE, MEMBERSHIP_ROWS
-
-if TYPE_CHECKING:
-    from qddot.identify.fit import Fit
 
 
 @dataclass(frozen=True)

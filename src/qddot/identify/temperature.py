@@ -8,7 +8,6 @@ Lubricants get thinner as they warm: the viscous friction of a robot's gear comm
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,9 +21,7 @@ from qddot.identify.regression.parameter_set import ParameterSet
 from qddot.identify.regression.record import Record
 from qddot.identify.regression.signals import prepare
 from qddot.logs.log import Log
-
-if TYPE_CHECKING:
-    from qddot.robot import Robot
+from qddot.robot import Robot
 
 KINDS = ("viscous", "coulomb")
 

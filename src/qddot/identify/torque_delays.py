@@ -8,7 +8,6 @@ That is linear for small delays only, so the torques are shifted by the delays f
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.interpolate import CubicSpline
@@ -21,10 +20,8 @@ from qddot.identify.regression.record import Record
 from qddot.identify.regression.residuals import residuals
 from qddot.identify.regression.signals import Signals, slopes
 from qddot.logs.log import Log, concatenated
+from qddot.robot import Robot
 from qddot.thresholds import DELAY_FOUND, DELAY_ROUNDS, DELAY_STEP
-
-if TYPE_CHECKING:
-    from qddot.robot import Robot
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import string
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -33,7 +34,8 @@ ELSEWHERE = {"tcp", "tool", "ee", "eef", "flange", "cart", "cartesian", "pose", 
 MEASURABLE = set().union(*(words for quantity, words in WORDS.items() if quantity != "t"))
 KNOWN = MEASURABLE | WORDS["t"] | NEUTRAL | REFERENCE | ELSEWHERE
 
-SEPARATORS = r"\s_./\[\](){}\-:,"
+BRACKETS = "[](){}"
+SEPARATORS = f"{string.whitespace}\N{NO-BREAK SPACE}_./-:,{BRACKETS}"
 
 
 class Word(NamedTuple):
@@ -97,9 +99,9 @@ def parsed_name(name: str, joint_names: Sequence[str] = ()) -> ColumnName:
         return ColumnName(cut(bare, numbers[-1].start, numbers[-1].end), numbers[-1].text, unit)
     if unknown and not REFERENCE & {word.text for word in found}:
         if found[0].text in MEASURABLE:
-            return ColumnName(bare[: found[0].end], trimmed(bare[found[0].end :]), unit)
+            return ColumnName(bare[: found[0].end], bare[found[0].end :].strip(SEPARATORS), unit)
         if found[-1].text in MEASURABLE:
-            return ColumnName(bare[found[-1].start :], trimmed(bare[: found[-1].start]), unit)
+            return ColumnName(bare[found[-1].start :], bare[: found[-1].start].strip(SEPARATORS), unit)
     return ColumnName(bare, "", unit)
 
 
@@ -152,23 +154,10 @@ def first_run(texts: Sequence[str], wanted: Sequence[str]) -> int | None:
 
 def cut(name: str, start: int, end: int) -> str:
     """Return a name without the part from `start` to `end` and the separators around it."""
-    before, after = trimmed(name[:start], "right"), trimmed(name[end:], "left")
-    gap = re.match(rf"[{SEPARATORS}]*", name[end:])
-    between = trimmed_separator(gap[0] if gap else "") or trimmed_separator(name[len(before) : start])
-    return trimmed(f"{before}{between}{after}") if after else trimmed(before)
-
-
-def trimmed_separator(text: str) -> str:
-    """Return the last separator that is no bracket: `.` for `].`."""
-    plain = [c for c in text if c not in "[](){}"]
-    return plain[-1] if plain else ""
-
-
-def trimmed(text: str, side: str = "both") -> str:
-    """Return a text without separators at its ends."""
-    if side != "left":
-        text = re.sub(rf"[{SEPARATORS}]+$", "", text)
-    return text if side == "right" else re.sub(rf"^[{SEPARATORS}]+", "", text)
+    before, after = name[:start].rstrip(SEPARATORS), name[end:].lstrip(SEPARATORS)
+    gaps = name[len(before) : start], name[end : len(name) - len(after)]
+    between = [c for gap in gaps for c in gap if c not in BRACKETS][-1:] if after else []  # `.` of `].`
+    return "".join([before, *between, after]).strip(SEPARATORS)
 
 
 def number_of(label: str) -> int | None:

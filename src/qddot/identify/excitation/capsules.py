@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import combinations, product
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,9 +12,7 @@ from qddot.errors import InputError
 from qddot.model.description import Visual
 from qddot.model.mesh import arrays, read
 from qddot.model.pose import to_matrix
-
-if TYPE_CHECKING:
-    from qddot.robot import Robot
+from qddot.robot import Robot
 
 AROUND = np.stack([np.cos(np.arange(16) * np.pi / 8), np.sin(np.arange(16) * np.pi / 8)], axis=1) / np.cos(np.pi / 16)
 """Corners of a regular polygon circumscribed about the unit circle."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, compress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,10 +13,8 @@ from numpy.typing import ArrayLike
 from qddot.arguments import finite_array
 from qddot.errors import InputError
 from qddot.identify.excitation.capsules import Capsule, described_capsules, frame_capsules, parents
+from qddot.robot import Robot
 from qddot.thresholds import PARTING_POSTURES, SAME_DISTANCE
-
-if TYPE_CHECKING:
-    from qddot.robot import Robot
 
 Box = tuple[ArrayLike, ArrayLike]
 """Centre (3,) and edges (3,) of a box along the world's axes, m."""

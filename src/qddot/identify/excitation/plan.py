@@ -6,9 +6,10 @@ import csv
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from qddot.arguments import file_path, finite_array, positive_number, whole_number, word
 from qddot.errors import ConvergenceError, InputError, as_written
@@ -16,8 +17,10 @@ from qddot.identify.excitation.clearance import Box, Clearance
 from qddot.identify.excitation.first_motions import random_motion, recorded_motion
 from qddot.identify.excitation.fourier import Fourier
 from qddot.identify.excitation.problem import FRICTION, Bounds, Experiment
+from qddot.identify.fit import Fit
 from qddot.logs.log import Log
 from qddot.pictures.look import beside, color, curves, panels, units
+from qddot.robot import Robot, RobotLimits
 from qddot.thresholds import (
     FINE_STEP,
     KNOWN_STATES,
@@ -28,12 +31,6 @@ from qddot.thresholds import (
     SMOOTH_SPEED,
     TIGHTER,
 )
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from qddot.identify.fit import Fit
-    from qddot.robot import Robot, RobotLimits
 
 
 class Margins(NamedTuple):

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -21,9 +21,7 @@ from qddot.errors import missing_extra
 from qddot.identify.excitation.clearance import Clearance
 from qddot.identify.excitation.fourier import Fourier
 from qddot.model.friction import NAMES, smooth_step
-
-if TYPE_CHECKING:
-    from qddot.robot import Robot, RobotLimits
+from qddot.robot import Robot, RobotLimits
 
 FRICTION = ("viscous", "coulomb", "offset")
 OPTIONS = {

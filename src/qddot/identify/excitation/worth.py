@@ -11,10 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from qddot.identify.fit import Fit
 from qddot.identify.regression.base import random_motions
 from qddot.identify.regression.estimators import stacked
 from qddot.identify.regression.residuals import rms
@@ -32,9 +33,6 @@ from qddot.thresholds import (
     PROPOSED_SPEEDS,
     PROPOSED_SWING,
 )
-
-if TYPE_CHECKING:
-    from qddot.identify.fit import Fit
 
 
 class Stretch(NamedTuple):

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from qddot.errors import InputError
+from qddot.identify.fit import Fit
 from qddot.identify.online.online_columns import OnlineColumns
 from qddot.identify.online.recursive import Recursive
 from qddot.thresholds import PRIOR_DEVIATIONS, PRIOR_SPREAD
-
-if TYPE_CHECKING:
-    from qddot.identify.fit import Fit
 
 
 class OnlineIdentification(Recursive):

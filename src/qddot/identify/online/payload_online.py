@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -13,10 +11,8 @@ from qddot.errors import InputError
 from qddot.identify.online.recursive import Recursive
 from qddot.identify.payload import LENGTHS, carrier
 from qddot.model.inertia import Inertia
+from qddot.robot import Robot
 from qddot.thresholds import LOAD_SIZE
-
-if TYPE_CHECKING:
-    from qddot.robot import Robot
 
 
 class OnlinePayload(Recursive):

@@ -24,11 +24,11 @@ from qddot.identify.physical.consistent import Consistent, consistent
 from qddot.identify.physical.identified import identified_robot, sound_prior
 from qddot.identify.physical.pseudo_inertia import BASIS, link_columns, pseudo_inertia
 from qddot.identify.regression.estimators import equations
+from qddot.robot import Robot
 from qddot.thresholds import DESCRIPTION_ROUNDS, DESCRIPTION_WEIGHTS, INDEPENDENT, NO_EVIDENCE
 
 if TYPE_CHECKING:
     from qddot.identify.fit import Fit
-    from qddot.robot import Robot
 
 
 @dataclass(frozen=True, eq=False)

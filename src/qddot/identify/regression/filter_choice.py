@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
 from qddot.logs.audit import velocity_agreement
+from qddot.logs.log import Log
 from qddot.logs.lowpass import LowPass, convolved
 from qddot.logs.resample import Even, evened
 from qddot.logs.spectrum import densities, motion_band, noise_floor
 from qddot.logs.table import Finding
 from qddot.thresholds import ACCELERATION_AGREES, CUTOFF_LEAST, CUTOFF_MOST, FILTER_LOSS, HIGHEST_CUTOFF, KERNEL_LENGTH
-
-if TYPE_CHECKING:
-    from qddot.logs.log import Log
 
 Velocity = Literal["measured", "derivative"]
 

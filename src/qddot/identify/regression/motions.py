@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,9 +11,7 @@ from qddot.errors import InputError
 from qddot.identify.regression.rows import Samples
 from qddot.identify.regression.signals import Signals, prepare
 from qddot.logs.log import Log
-
-if TYPE_CHECKING:
-    from qddot.robot import Robot
+from qddot.robot import Robot
 
 Recorded = Log | Samples
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from scipy.ndimage import maximum_filter1d, minimum_filter1d
@@ -19,15 +19,13 @@ from scipy.ndimage import maximum_filter1d, minimum_filter1d
 from qddot.arguments import positive_number, word
 from qddot.errors import InputError
 from qddot.identify.regression.filter_choice import Velocity, chosen
+from qddot.logs.log import Log
 from qddot.logs.lowpass import LowPass, convolved, convolved_by
 from qddot.logs.resample import Even, evened, is_uniform
 from qddot.logs.spectrum import densities, noise_floor
 from qddot.logs.spikes import Despiked, without_spikes
 from qddot.logs.table import Finding
 from qddot.thresholds import HIGHEST_CUTOFF, NOISE_SAMPLES, PACE_REACH, SPIKE_SHARE
-
-if TYPE_CHECKING:
-    from qddot.logs.log import Log
 
 
 @dataclass(frozen=True, eq=False)

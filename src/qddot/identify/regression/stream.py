@@ -5,18 +5,15 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice, pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from qddot.errors import InputError
 from qddot.identify.regression.filter_choice import Velocity, chosen
 from qddot.identify.regression.signals import Signals, prepared, streamed_span
+from qddot.logs.log import Log
 from qddot.logs.lowpass import LowPass
 from qddot.thresholds import CHUNKS_HELD, GAP, MOVES
-
-if TYPE_CHECKING:
-    from qddot.logs.log import Log
 
 
 def stream(logs: Iterable[Log], cutoff: float | None = None, *, velocity: Velocity | None = None) -> Iterator[Signals]:

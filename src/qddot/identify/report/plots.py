@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from qddot.errors import unknown_name
+from qddot.identify.fit import Fit
 from qddot.identify.regression.drive_terms import Motion
 from qddot.identify.regression.residuals import residuals
 from qddot.identify.report.tables import states
 from qddot.logs.spectrum import densities, noise_floor
 from qddot.model.friction import NAMES
 from qddot.pictures.look import beside, color, looking_so, one, panels
-
-if TYPE_CHECKING:
-    from qddot.identify.fit import Fit
 
 POINTS = 2000
 """Largest number of samples in a curve."""

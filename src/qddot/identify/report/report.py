@@ -7,22 +7,20 @@ import itertools
 from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from qddot.card import Table
 from qddot.errors import InputError, MissingExtraError
 from qddot.identify.checks.explain import explanations
+from qddot.identify.fit import Fit
 from qddot.identify.report.document import Block, Code, Document, Figure, Items, Section, html, markdown
 from qddot.identify.report.pdf import browser, pdf
 from qddot.identify.report.plots import Shown, joint_plot, parameter_plot
 from qddot.identify.report.shortcomings import shortcomings
 from qddot.identify.report.tables import described_table, error_table, joint_table, link_table, parameter_table
 from qddot.pictures.look import pyplot
-
-if TYPE_CHECKING:
-    from qddot.identify.fit import Fit
 
 SUFFIXES = (".html", ".htm", ".pdf", ".md")
 NO_FAILURES = "No joint has a residual beyond noise above a hundredth of its torque."

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from qddot.identify.fit import Fit
 from qddot.identify.regression.residuals import relative, residuals
 from qddot.thresholds import FAILS_THERE, FAILURE_PARTS, FAILURE_SAMPLES, FAST_PART, MATTERS, SLOW_TIMES
-
-if TYPE_CHECKING:
-    from qddot.identify.fit import Fit
 
 
 class Shortcoming(NamedTuple):

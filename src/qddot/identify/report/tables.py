@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from qddot.algorithms.regressor import INERTIAL
 from qddot.card import Card, Table
 from qddot.identify.checks.positive import never_negative
+from qddot.identify.fit import Fit
 from qddot.identify.regression.bodies import body_inertias
 from qddot.identify.regression.drive_terms import PULLS, is_harmonic
+from qddot.identify.regression.parameter_set import ParameterSet
 from qddot.model.details import WORDS, units
 from qddot.model.friction import OTHER_WAY
-
-if TYPE_CHECKING:
-    from qddot.identify.fit import Fit
-    from qddot.identify.regression.parameter_set import ParameterSet
 
 
 def states(fit: Fit) -> list[str]:
