@@ -57,8 +57,8 @@ def raise_now(
 def check_values(
     guests: Guests, quantity: str, operation: Operation, arrays: Mapping[str, Any], fixed: tuple, are_finite: bool
 ) -> None:
-    """Check inputs, given as NumPy arrays, and results, which `are_finite` or not. Raises InputError, SingularityError: an input is not
-    finite or no unit quaternion, or the quantity does not exist there."""
+    """Check inputs, given as NumPy arrays, and results, which `are_finite` or not. Raises InputError, SingularityError: an input is
+    not finite or no unit quaternion, or the quantity does not exist there."""
     check_inputs(guests, operation, arrays)
     if not are_finite:
         explain(guests, quantity, arrays, fixed)

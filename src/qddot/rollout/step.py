@@ -169,7 +169,7 @@ def rounded(recorder: Trace, h: Scalar, x: Scalar) -> Scalar:
 
 
 def refuse_smoothing(variables: Sequence[Variable]) -> None:
-    """Refuse a smoothing velocity that is a variable and zero by default: it decides whether friction sticks, which is compiled in."""
+    """Refuse a smoothing velocity that is a variable and zero by default: it decides if friction sticks, which is compiled in."""
     for x in variables:
         joint, _, what = x.name.rpartition(".")
         if what == "smoothing_velocity" and not all(x.default):
