@@ -51,11 +51,8 @@ def armature_torque(model: LiftedModel, qdd: Scalars) -> list[Scalar]:
 
 def friction_torque(model: LiftedModel, qd: Scalars, sliding: Scalars | None = None) -> list[Scalar]:
     """Return the friction (`qddot.model.friction`) except the part that grows with the load. A hard step is 0 at standstill, where
-    it could hold more (`qddot.simulate`).
-
-    Args:
-        sliding: (nv,) direction 1, -1 or 0, used instead of the sign of the speed in each column whose friction can stick.
-    """
+    it could hold more (`qddot.simulate`). `sliding`: (nv,) direction 1, -1 or 0, used instead of the sign of the speed in each
+    column whose friction can stick."""
     tau = zeros(model.nv)
     for shaft, at in sliding_shafts(model, qd, sliding):
         f = at.torque()

@@ -9,6 +9,7 @@ import numpy as np
 
 from qddot.arrays.late import raise_earlier, raise_now
 from qddot.arrays.on_device import ROWS, OnDevices, handling, layout
+from qddot.arrays.operation import leads, misfit
 from qddot.compile.given import known_names
 from qddot.compile.kinds import is_on_gpu, library_of, mixed
 from qddot.errors import InputError
@@ -46,11 +47,13 @@ def compute(guests: Guests, quantity: str, inputs: Mapping[str, Any], options: M
     if operation.is_empty:
         raise InputError(f"{quantity} of {guests.evaluate.model.name} has no elements: there is nothing to compute on a GPU")
     arrays = [inputs[x.name] for x in operation.program.inputs]
-    lead = common_lead(operation, arrays)
-    spread = [
-        x if x.shape[: x.ndim - len(i.shape)] in ((), lead) else handle.broadcast(x, (*lead, *i.shape))
-        for x, i in zip(arrays, operation.program.inputs)
-    ]
+    own = leads(operation.program, arrays)
+    try:
+        lead = np.broadcast_shapes(*own)
+    except ValueError:
+        raise misfit(operation.program, arrays) from None
+    inputs_and_leads = zip(arrays, operation.program.inputs, own)
+    spread = [a if shape in ((), lead) else handle.broadcast(a, (*lead, *x.shape)) for a, x, shape in inputs_and_leads]
     devices, check = operation.once(OnDevices), options.get("check")
     outputs, order = given_outputs(handle, operation, lead, options.get("out"), views[first])
     kernel = devices.kernel(views[first].device, order)
@@ -58,18 +61,6 @@ def compute(guests: Guests, quantity: str, inputs: Mapping[str, Any], options: M
     found = devices.run(handle, spread, lead, outputs, check, order)
     raise_now(guests, quantity, inputs, check, fixed, handle, kernel)
     return found[0] if len(found) == 1 else tuple(found)
-
-
-def common_lead(operation: Any, arrays: list[Any]) -> tuple[int, ...]:
-    """Return the leading dimensions of all inputs, broadcast. Raises InputError: a wrong shape."""
-    for x, a in zip(operation.program.inputs, arrays):
-        if a.ndim < len(x.shape) or a.shape[a.ndim - len(x.shape) :] != x.shape:
-            raise InputError(f"{x.name} has shape {a.shape}, expected (..., {', '.join(map(str, x.shape))})")
-    try:
-        return np.broadcast_shapes(*(a.shape[: a.ndim - len(x.shape)] for x, a in zip(operation.program.inputs, arrays)))
-    except ValueError:
-        shown = ", ".join(f"{x.name} {a.shape}" for x, a in zip(operation.program.inputs, arrays))
-        raise InputError(f"leading dimensions of the inputs do not fit each other: {shown}") from None
 
 
 def given_outputs(handle: Any, operation: Any, lead: tuple[int, ...], out: Any, like: Any) -> tuple[list[Any] | None, str]:

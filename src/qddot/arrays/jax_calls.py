@@ -11,10 +11,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from qddot.arrays.jax_guest import value_p
-from qddot.arrays.late import check_inputs, explain
+from qddot.arrays.late import check_values
 from qddot.arrays.operation import Operation, leads, misfit
 from qddot.compile.kinds import library_of, mixed
-from qddot.errors import InputError, SingularityError
+from qddot.errors import InputError
 
 if TYPE_CHECKING:
     from qddot.arrays.guests import Guests
@@ -28,7 +28,10 @@ def compute(guests: Guests, quantity: str, inputs: Mapping[str, Any], options: M
     if not options and not fixed and "variables" not in inputs and not any(isinstance(x, jax.core.Tracer) for x in inputs.values()):
         keep_direct(guests, quantity, operation, found[0])
     if options.get("check"):
-        check_values(guests, quantity, operation, inputs, fixed, found)
+        if any(isinstance(x, jax.core.Tracer) for x in (*inputs.values(), *found)):
+            raise InputError("check=True needs values, and within jit, grad or vmap there are none: check outside")
+        arrays = {name: np.asarray(x) for name, x in inputs.items()}
+        check_values(guests, quantity, operation, arrays, fixed, all(bool(jnp.isfinite(x).all()) for x in found))
     return found[0] if len(found) == 1 else tuple(found)
 
 
@@ -106,17 +109,3 @@ def constants(operation: Operation, arrays: Sequence[Any]) -> tuple:
     lead = max((a.shape[: a.ndim - len(x.shape)] for a, x in zip(arrays, operation.program.inputs)), key=len)
     values = [np.array([float(v) for v in x.values], operation.dtype).reshape(x.shape) for x in operation.program.outputs]
     return tuple(jnp.broadcast_to(v, (*lead, *v.shape)) for v in values)
-
-
-def check_values(
-    guests: Guests, quantity: str, operation: Operation, inputs: Mapping[str, Any], fixed: tuple, found: Sequence[Any]
-) -> None:
-    """Check inputs and results as those of NumPy arrays. Raises InputError, SingularityError: an input is not finite or no unit
-    quaternion, or the quantity does not exist there."""
-    if any(isinstance(x, jax.core.Tracer) for x in (*inputs.values(), *found)):
-        raise InputError("check=True needs values, and within jit, grad or vmap there are none: check outside")
-    arrays = {name: np.asarray(x) for name, x in inputs.items()}
-    check_inputs(guests, operation, arrays)
-    if not all(bool(jnp.isfinite(x).all()) for x in found):
-        explain(guests, quantity, arrays, fixed)
-        raise SingularityError(f"{quantity}: a result is not finite")

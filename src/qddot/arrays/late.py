@@ -54,6 +54,17 @@ def raise_now(
         raise SingularityError(f"{quantity} is not finite in state {state}")
 
 
+def check_values(
+    guests: Guests, quantity: str, operation: Operation, arrays: Mapping[str, Any], fixed: tuple, are_finite: bool
+) -> None:
+    """Check inputs, given as NumPy arrays, and results, which `are_finite` or not. Raises InputError, SingularityError: an input is
+    not finite or no unit quaternion, or the quantity does not exist there."""
+    check_inputs(guests, operation, arrays)
+    if not are_finite:
+        explain(guests, quantity, arrays, fixed)
+        raise SingularityError(f"{quantity}: a result is not finite")
+
+
 def check_inputs(guests: Guests, operation: Operation, arrays: Mapping[str, Any]) -> None:
     """Check inputs, given as NumPy arrays. Raises InputError: one of them (a variable by its own name) is not finite, or a
     quaternion is not of unit length."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,24 +27,8 @@ class View(NamedTuple):
     device: int
 
 
-class Handling(Protocol):
-    """The operations that are needed of a library's arrays; `number` is the index of a device."""
-
-    def view(self, x: Any) -> View: ...
-    def empty(self, shape: tuple[int, ...], dtype: str, number: int) -> Any: ...
-    def zeros(self, shape: tuple[int, ...], dtype: str, number: int) -> Any: ...
-    def put(self, x: np.ndarray, number: int) -> Any: ...
-    def contiguous(self, x: Any) -> Any: ...
-    def broadcast(self, x: Any, shape: tuple[int, ...]) -> Any: ...
-    def stream(self, number: int) -> int:
-        """Return the current stream, on which the caller's work is ordered."""
-        ...
-
-    def on_host(self, x: Any) -> np.ndarray: ...
-
-
 class TorchTensors:
-    """`Handling` of PyTorch tensors."""
+    """The operations that are needed of PyTorch tensors on GPUs; `number` is the index of a device."""
 
     def view(self, x: Any) -> View:
         return View(x.data_ptr(), tuple(x.shape), x.stride(), str(x.dtype).rpartition(".")[2], x.get_device())
@@ -69,6 +53,7 @@ class TorchTensors:
         return x.expand(shape)
 
     def stream(self, number: int) -> int:
+        """Return the current stream, on which the caller's work is ordered."""
         import torch
 
         return torch.cuda.current_stream(number).cuda_stream
@@ -78,7 +63,7 @@ class TorchTensors:
 
 
 class CupyArrays:
-    """`Handling` of CuPy arrays."""
+    """The same operations of CuPy arrays."""
 
     def view(self, x: Any) -> View:
         return View(x.data.ptr, x.shape, tuple(s // x.itemsize for s in x.strides), str(x.dtype), x.device.id)
@@ -119,6 +104,9 @@ class CupyArrays:
         return x.get()
 
 
+Handling = TorchTensors | CupyArrays
+
+
 def handling(name: str, x: Any) -> Handling:
     """Return the handling for an array on a GPU. Raises InputError: an unknown library."""
     library = library_of(x)
@@ -156,6 +144,23 @@ def rows(view: View, core: tuple[int, ...]) -> Rows | None:
             return None
         reach = distance * n
     return Rows(view.pointer, stride)
+
+
+class Reading(NamedTuple):
+    """An input as a kernel reads it, and its array, which must live until the kernel is started."""
+
+    rows: Rows
+    array: Any
+
+
+def reading(handle: Handling, x: Any, core: tuple[int, ...]) -> Reading:
+    """Return an array (..., *core) as a kernel reads it, or a contiguous copy of it."""
+    found = rows(handle.view(x), core)
+    if found is None:
+        x = handle.contiguous(x)
+        found = rows(handle.view(x), core)
+        assert found is not None
+    return Reading(found, x)
 
 
 ROWS, STATES_LAST = "rows", "states last"
@@ -216,15 +221,9 @@ class OnDevices:
         """Return the outputs (lead, ...), for arrays each of which has these leading dimensions, or none. `order`: layout of the
         given outputs."""
         program, number = self.operation.program, handle.view(arrays[0]).device
-        kernel, states, read, kept = self.kernel(number, order), math.prod(lead), [], []
-        for a, x in zip(arrays, program.inputs):
-            found = rows(handle.view(a), x.shape)
-            if found is None:
-                kept.append(a := handle.contiguous(a))
-                found = rows(handle.view(a), x.shape)
-                assert found is not None
-            read.append(found)
+        kernel, states = self.kernel(number, order), math.prod(lead)
+        read = [reading(handle, a, x.shape) for a, x in zip(arrays, program.inputs)]
         if outputs is None:
             outputs = [handle.empty((*lead, *x.shape), self.operation.dtype.name, number) for x in program.outputs]
-        kernel.launch(states, read, [handle.view(x).pointer for x in outputs], handle.stream(number), check)
+        kernel.launch(states, [x.rows for x in read], [handle.view(x).pointer for x in outputs], handle.stream(number), check)
         return list(outputs)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from qddot.arrays.late import check_inputs, explain, raise_earlier, raise_now
+from qddot.arrays.late import check_values, raise_earlier, raise_now
 from qddot.arrays.on_device import ROWS, OnDevices, layout
 from qddot.arrays.on_host import has_tangent
 from qddot.arrays.operation import leads, misfit
@@ -18,7 +18,7 @@ from qddot.arrays.torch_cuda import HANDLE
 from qddot.arrays.torch_guest import at_once, called, inner, operator_name, recorded
 from qddot.compile.evaluate import refuse_shared
 from qddot.compile.kinds import library_of, mixed
-from qddot.errors import InputError, SingularityError
+from qddot.errors import InputError
 
 if TYPE_CHECKING:
     from qddot.arrays.guests import Guests
@@ -48,7 +48,11 @@ def compute(guests: Guests, quantity: str, inputs: Mapping[str, Any], options: M
     if not (fixed or options or operation.is_empty or "wrench" in inputs or "variables" in inputs or is_transformed()):
         keep_direct(guests, quantity, operation, tensors[0])
     if options.get("check"):
-        check_values(guests, quantity, operation, inputs, fixed, found)
+        if is_transformed():
+            raise InputError("check=True needs values, and within torch.compile or torch.func there are none: check outside")
+        arrays = {name: x.detach().cpu().numpy() for name, x in inputs.items()}
+        are_finite = all(bool(torch.isfinite(x).all()) for x in (found if isinstance(found, tuple) else (found,)))
+        check_values(guests, quantity, operation, arrays, fixed, are_finite)
     return found
 
 
@@ -223,16 +227,3 @@ def run_checked(
     found = devices.run(HANDLE, tensors, tuple(lead), check=check)
     raise_now(guests, quantity, inputs, check, fixed, HANDLE, kernel)
     return found[0] if len(found) == 1 else tuple(found)
-
-
-def check_values(guests: Guests, quantity: str, operation: Operation, inputs: Mapping[str, Any], fixed: tuple, found: Any) -> None:
-    """Check inputs and results as those of NumPy arrays. Raises InputError, SingularityError: an input is not finite or no unit
-    quaternion, or the quantity does not exist there."""
-    if is_transformed():
-        raise InputError("check=True needs values, and within torch.compile or torch.func there are none: check outside")
-    arrays = {name: x.detach().cpu().numpy() for name, x in inputs.items()}
-    check_inputs(guests, operation, arrays)
-    results = found if isinstance(found, tuple) else (found,)
-    if not all(bool(torch.isfinite(x).all()) for x in results):
-        explain(guests, quantity, arrays, fixed)
-        raise SingularityError(f"{quantity}: a result is not finite")

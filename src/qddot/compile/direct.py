@@ -155,7 +155,7 @@ class Direct:
     def entry(self, name: str, fallback: Callable, doc: str) -> Callable:
         """Return the builtin that replaces the ordinary method (`fallback`), and calls it if necessary."""
         names = [*self.shape.names, *(f"{option}=None" for option in self.options), "**options"]
-        code = entry_ir.name(len(self.shape.inputs)) if self.is_plain else "direct"
+        code = f"entry{len(self.shape.inputs)}" if self.is_plain else "direct"
         return self.made(name, code, fallback, FASTCALL_KEYWORDS, f"{name}({', '.join(names)})\n--\n\n{doc}")
 
     def made(self, name: str, code: str, fallback: Callable, flags: int, doc: str, owned: object = None) -> Callable:

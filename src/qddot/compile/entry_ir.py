@@ -18,11 +18,6 @@ MOST = 3
 """Largest number of inputs of a method that has such an entry."""
 
 
-def name(inputs: int) -> str:
-    """Return the name, in LLVM IR, of the entry for this number of inputs."""
-    return f"entry{inputs}"
-
-
 def looks() -> Iterator[str]:
     """Define the functions that check arguments and results, which the general direct entry uses, too."""
     yield from beyond()
@@ -92,7 +87,7 @@ def data_of() -> Iterator[str]:
 
 def entry(n: int) -> Iterator[str]:
     """Define `PyObject *entry(PyObject *self, PyObject **args, Py_ssize_t nargs, PyObject *kwnames)` for n inputs."""
-    yield f"define ptr @{name(n)}(ptr %self, ptr %args, i64 %nargs, ptr %kwnames) nounwind {{"
+    yield f"define ptr @entry{n}(ptr %self, ptr %args, i64 %nargs, ptr %kwnames) nounwind {{"
     yield f"%margins_room = alloca double, i64 {LARGEST}\n" + field("%bytes", "%self", ITEMS + 8, "ptr")
     yield f"%table = getelementptr i8, ptr %bytes, i64 {BYTES}"
     yield f"%right = icmp eq i64 %nargs, {n}\n%plain = icmp eq ptr %kwnames, null\n%go = and i1 %right, %plain"

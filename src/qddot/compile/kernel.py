@@ -49,6 +49,7 @@ class Kernel:
         self.size = math.prod(shapes.pop()) if len(shapes) == 1 else 0  # the size of every input, if all have one shape
         self.is_empty = any(0 in x.shape for x in (*program.inputs, *program.outputs))  # a gufunc's signature has no size 0
         self._lock = threading.Lock()
+        self._wide: dict[bool, tuple[Code, ctypes.Array]] = {}  # code for many states and its task, by whether margins are watched
         if not self.is_empty:
             self._computer = this_computer()
             lanes = single_lanes(dtype, self._computer)
@@ -63,25 +64,25 @@ class Kernel:
     @cached_property
     def ufunc(self) -> np.ufunc:
         """The NumPy gufunc for batches of any size; inputs that are not finite raise only NumPy's flag for invalid values."""
-        with self._lock:
-            if "ufunc" not in self.__dict__:
-                self._wide = code = compile_program(self.program, wide_lanes(self.dtype, self._computer), self._computer)
-                self.__dict__["ufunc"] = make_gufunc(self.program, code.loop, self._task, self.dtype, (code, self._single))
-            return self.__dict__["ufunc"]
+        return self._for_many("ufunc", self.program, watched=False)
 
     @cached_property
     def watched(self) -> np.ufunc:
         """The gufunc without margins as outputs: one that is not positive raises NumPy's flag for invalid values instead."""
-        if not self.has_margins:
-            return self.ufunc
+        return (
+            self._for_many("watched", replace(self.program, outputs=self.shown), watched=True) if self.has_margins else self.ufunc
+        )
+
+    def _for_many(self, name: str, shown: Program, *, watched: bool) -> np.ufunc:
+        """Return a gufunc of code for W states at a time, compiled by the first of several threads."""
         with self._lock:
-            if "watched" not in self.__dict__:
+            if name not in self.__dict__:
                 lanes = wide_lanes(self.dtype, self._computer)
-                self._watched = code = compile_program(self.program, lanes, self._computer, watched=True)
-                self._watching = singly.task(self.program, self._single.kernel, lanes, watched=True)
-                shown = replace(self.program, outputs=self.program.outputs[:-1])
-                self.__dict__["watched"] = make_gufunc(shown, code.loop, self._watching, self.dtype, (code, self._single))
-            return self.__dict__["watched"]
+                code = compile_program(self.program, lanes, self._computer, watched=watched)
+                task = singly.task(self.program, self._single.kernel, lanes, watched=watched)
+                self._wide[watched] = code, task
+                self.__dict__[name] = make_gufunc(shown, code.loop, task, self.dtype, (code, self._single))
+            return self.__dict__[name]
 
     def loop(self) -> tuple[int, int]:
         """Return the addresses of the loop over many states and of the task that is its last argument.
@@ -90,7 +91,8 @@ class Kernel:
         addresses are valid as long as the kernel lives.
         """
         _ = self.ufunc
-        return self._wide.loop, ctypes.addressof(self._task)
+        code, task = self._wide[False]
+        return code.loop, ctypes.addressof(task)
 
     @property
     def one_by_one(self) -> tuple[int, int]:
@@ -106,9 +108,10 @@ class Kernel:
     def watched_loop(self) -> tuple[int, int]:
         """Addresses of the loop that checks margins instead of writing them, 0 if not yet compiled, and of its task (see
         `loop`)."""
-        code: Code | None = self.__dict__.get("_watched" if self.has_margins else "_wide")
-        task = self._watching if self.has_margins and code else self._task
-        return code.loop if code else 0, ctypes.addressof(task)
+        if self.has_margins not in self._wide:
+            return 0, 0
+        code, task = self._wide[self.has_margins]
+        return code.loop, ctypes.addressof(task)
 
     def __call__(self, *arrays: np.ndarray, out=None, threads: int | None = 1):
         """Return the outputs; `out` is an array, or a tuple of arrays for several. Large batches are shared between threads."""

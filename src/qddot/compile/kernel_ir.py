@@ -38,10 +38,6 @@ LEAVES = TRIG | {"var"}
 BINARY = {"+": "fadd", "-": "fsub", "*": "fmul", "/": "fdiv"}
 
 
-def kernel_name(lanes: Lanes) -> str:
-    return f"@kernel.{lanes.suffix}"
-
-
 def define_kernel(program: Program, lanes: Lanes) -> Iterable[str]:
     """Define the kernel, an external function, so that its address can be found. A long one calls its parts in turn.
 
@@ -57,12 +53,12 @@ def define_kernel(program: Program, lanes: Lanes) -> Iterable[str]:
     to_parts = ["%trig", "%carry"] if single else ["%carry"]
     for k in range(len(emit.parts)) if long else ():
         given = ", ".join([*parameters, *(f"ptr noalias {name}" for name in to_parts)])
-        yield f"define internal void {kernel_name(lanes)}.{k}({given}) noinline nounwind {{"
+        yield f"define internal void {lanes.kernel}.{k}({given}) noinline nounwind {{"
         emit.enter()
         yield from emit.late_rooms()
         yield from emit.part(k)
         yield "ret void\n}"
-    yield f"define void {kernel_name(lanes)}({', '.join(parameters)}) noinline nounwind {{"
+    yield f"define void {lanes.kernel}({', '.join(parameters)}) noinline nounwind {{"
     emit.enter()
     yield from rooms(sizes)
     yield from () if long else emit.late_rooms()
@@ -70,7 +66,7 @@ def define_kernel(program: Program, lanes: Lanes) -> Iterable[str]:
         yield from emit.angles_first()
     if long:
         for k in range(len(emit.parts)):
-            yield f"call void {kernel_name(lanes)}.{k}({', '.join(f'ptr {name}' for name in (*names, *to_parts))})"
+            yield f"call void {lanes.kernel}.{k}({', '.join(f'ptr {name}' for name in (*names, *to_parts))})"
     else:
         yield from emit.part(0)
     yield from leave_rooms(sizes)
@@ -142,7 +138,7 @@ class Emitter:
     def late_rooms(self) -> Iterable[str]:
         """Yield memory for one late angle, and for the sine and cosine of each."""
         if self.late:
-            size = self.trig.loop_lanes.width * self.lanes.bits // 8
+            size = self.lanes.shared.width * self.lanes.bits // 8
             yield f"%late = alloca i8, i64 {size}, align 64\n%late_trig = alloca i8, i64 {2 * size * len(self.late)}, align 64"
             yield f"call void @llvm.memset.p0.i64(ptr %late, i8 0, i64 {size}, i1 false)"
 
@@ -195,7 +191,7 @@ class Emitter:
             yield f"{place} = getelementptr {self.lanes.number}, ptr %in{source}, i64 {first}"
         else:
             yield from self.store_angles()
-        yield f"call void {sincos.name(self.trig.loop_lanes)}(ptr {place}, ptr %trig, i64 {self.trig.vectors})"
+        yield f"call void {self.lanes.shared.function('sincos')}(ptr {place}, ptr %trig, i64 {self.trig.vectors})"
 
     def store_angles(self) -> Iterable[str]:
         """Yield IR that stores all angles side by side in %angles; the rest of the last vector is zero."""
@@ -329,13 +325,13 @@ class Emitter:
 
     def late_sincos(self, node: Expr) -> Iterable[str]:
         """Yield IR for the sine or cosine of a late angle; one call computes both."""
-        V, align, loop = self.lanes.number, self.lanes.bits // 8, self.trig.loop_lanes
+        V, align, loop = self.lanes.number, self.lanes.bits // 8, self.lanes.shared
         (angle,), n, room = node.args, node.number, loop.width * self.lanes.bits // 8
         yield f"%l{n} = getelementptr i8, ptr %late_trig, i64 {2 * room * self.late[angle]}"
         if angle not in self.passed:
             self.passed.add(angle)
             yield f"store {V} {self.value(angle)}, ptr %late, align {align}"
-            yield f"call void {sincos.name(loop)}(ptr %late, ptr %l{n}, i64 1)"
+            yield f"call void {loop.function('sincos')}(ptr %late, ptr %l{n}, i64 1)"
         yield f"%t{n} = getelementptr i8, ptr %l{n}, i64 {room if node.op == 'cos' else 0}"
         yield f"{self.value(node)} = load {V}, ptr %t{n}, align {align}"
 

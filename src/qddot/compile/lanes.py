@@ -27,6 +27,20 @@ class Lanes:
         return replace(self, width=self.native)
 
     @property
+    def shared(self) -> Lanes:
+        """The lanes of the functions that a kernel over these lanes calls (see `shared`): whole vectors for single states."""
+        return self if self.width > 1 else self.whole_vector
+
+    def function(self, name: str) -> str:
+        """Return the name, in LLVM IR, of one of the functions that all kernels share."""
+        return f"@{name}.{self.tag}"
+
+    @property
+    def kernel(self) -> str:
+        """The name of a kernel over these lanes in LLVM IR."""
+        return f"@kernel.{self.suffix}"
+
+    @property
     def half(self) -> int:
         return self.width // 2
 

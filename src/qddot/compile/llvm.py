@@ -10,8 +10,8 @@ from typing import NamedTuple
 import llvmlite.binding as llvm
 import numpy as np
 
-from qddot.compile import cache, prefetch, shared, singly, transpose
-from qddot.compile.kernel_ir import define_kernel, is_short, kernel_name
+from qddot.compile import cache, prefetch, shared, transpose
+from qddot.compile.kernel_ir import define_kernel, is_short
 from qddot.compile.lanes import Lanes, library
 from qddot.compile.loop_ir import LOOP, define_loop
 from qddot.compile.table_ir import define_table_kernel
@@ -96,7 +96,7 @@ def module_text(program: Program, lanes: Lanes, *, watched: bool = False) -> str
 
     `watched`: the loop checks margins instead of writing them.
     """
-    lines = [*library(lanes.real), "!1 = !{i32 1}", *shared.declarations(shared.lanes_of(lanes))]
+    lines = [*library(lanes.real), "!1 = !{i32 1}", *shared.declarations(lanes.shared)]
     for each in dict.fromkeys((lanes, lanes.scalar, lanes.whole_vector)):
         lines += each.declarations()
     if lanes.width == 1 or not is_short(program, lanes):
@@ -118,10 +118,10 @@ def compile_program(program: Program, lanes: Lanes, computer: Computer, *, watch
         text = module_text(program, lanes, watched=watched)
     quick = lanes.width == 1 and len(program.nodes) > QUICK and not is_table(program)
     with _lock:  # LLVM's parsing and code generation share state
-        common = share(shared.lanes_of(lanes), computer)
+        common = share(lanes.shared, computer)
         engine = link(machine_code(text, computer, 0 if quick else 2), computer)
         loop = engine.get_function_address(LOOP) if lanes.width > 1 else common
-        return Code(loop, engine.get_function_address(kernel_name(lanes)[1:]), engine)
+        return Code(loop, engine.get_function_address(lanes.kernel[1:]), engine)
 
 
 def share(lanes: Lanes, computer: Computer) -> int:
@@ -132,9 +132,10 @@ def share(lanes: Lanes, computer: Computer) -> int:
     """
     if lanes not in _shared:
         engine = link(machine_code(shared.module(lanes), computer, 2), computer)
-        for name in shared.names(lanes):
-            llvm.add_symbol(name[1:], engine.get_function_address(name[1:]))
-        _shared[lanes] = Code(engine.get_function_address(singly.name(lanes)[1:]), 0, engine)
+        places = {name: engine.get_function_address(lanes.function(name)[1:]) for name in shared.FUNCTIONS}
+        for name, place in places.items():
+            llvm.add_symbol(lanes.function(name)[1:], place)
+        _shared[lanes] = Code(places["singly"], 0, engine)
     return _shared[lanes].loop
 
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable, Sequence
 from typing import NamedTuple
 
-from qddot.compile import peaks, prefetch, singly
-from qddot.compile.kernel_ir import Emitter, is_short, kernel_name
+from qddot.compile import peaks, prefetch
+from qddot.compile.kernel_ir import Emitter, is_short
 from qddot.compile.lanes import Lanes
 from qddot.compile.memory import leave_rooms, rooms
 from qddot.compile.results import Results
@@ -51,7 +51,7 @@ def define_loop(program: Program, lanes: Lanes, *, watched: bool = False) -> Ite
     for i in range(n):
         yield f"%rest_o{i} = mul i64 %so_far, %step{i}\n%rest{i} = getelementptr i8, ptr %base{i}, i64 %rest_o{i}"
         yield f"%rest_p{i} = getelementptr ptr, ptr %there, i64 {i}\nstore ptr %rest{i}, ptr %rest_p{i}"
-    yield f"call void {singly.name(lanes)}(ptr %there, ptr %left, ptr %steps, ptr %task)\nbr label %finish\nfinish:"
+    yield f"call void {lanes.function('singly')}(ptr %there, ptr %left, ptr %steps, ptr %task)\nbr label %finish\nfinish:"
     if watched:
         yield "%lows = load i32, ptr %low\n%some_low = icmp ne i32 %lows, 0"
     yield from peaks.judge(lanes, "%some_low" if watched else "false")
@@ -127,7 +127,7 @@ def wide(program: Program, lanes: Lanes, watched: bool) -> Iterable[str]:
         yield from results.tell()
         yield from with_angles(program, emit, gather)
         given = [f"ptr %in{i}" for i in range(n_in)]
-        yield f"call void {kernel_name(lanes)}({', '.join([*given, 'ptr %results', 'ptr %trig', 'ptr %rows'])})"
+        yield f"call void {lanes.kernel}({', '.join([*given, 'ptr %results', 'ptr %trig', 'ptr %rows'])})"
         yield from results.leave()
         for i, x in enumerate(results.outputs, len(program.inputs)):
             if not results.is_tabled(x):

@@ -38,16 +38,11 @@ def sign_mask(lanes: Lanes) -> int:
     return (1 << (lanes.bits - 1)) - 1
 
 
-def invalid(lanes: Lanes) -> str:
-    """Return the name of the function that raises the flag."""
-    return f"@invalid.{lanes.tag}"
-
-
 def define(lanes: Lanes) -> Iterable[str]:
     """Define `peak(x, n, place)`, which updates the largest magnitude by one state, and `invalid()`, which raises the flag."""
     I, real = f"i{lanes.bits}", lanes.real
     yield "@zero = internal global double 0.0\n@sink = internal global double 0.0"
-    yield f"define void {invalid(lanes)}() noinline nounwind {{"
+    yield f"define void {lanes.function('invalid')}() noinline nounwind {{"
     yield "%z = load volatile double, ptr @zero\n%r = fdiv double %z, %z\nstore volatile double %r, ptr @sink\nret void\n}"
     yield "define internal void @peak(ptr %x, i64 %n, ptr %place) noinline nounwind {"
     yield f"entry:\n%start = load {I}, ptr %place\nbr label %next\nnext:"
@@ -103,4 +98,4 @@ def judge(lanes: Lanes, bad: str) -> Iterable[str]:
         yield f"%{kind}_top = call {I} @llvm.vector.reduce.umax.v{lanes.width}{I}({V} %{kind}_size)"
         yield f"%{kind}_far = icmp uge {I} %{kind}_top, {limit(name, lanes)}\n%{kind}_bad = or i1 {bad}, %{kind}_far"
         bad = f"%{kind}_bad"
-    yield f"br i1 {bad}, label %raise, label %done\nraise:\ncall void {invalid(lanes)}()\nbr label %done"
+    yield f"br i1 {bad}, label %raise, label %done\nraise:\ncall void {lanes.function('invalid')}()\nbr label %done"

@@ -10,21 +10,13 @@ from __future__ import annotations
 from qddot.compile import peaks, sincos, singly
 from qddot.compile.lanes import Lanes, library
 
-
-def lanes_of(lanes: Lanes) -> Lanes:
-    """Return the lanes of the shared functions that a kernel over these lanes calls: whole vectors for single states."""
-    return sincos.Rooms(1, lanes).loop_lanes
-
-
-def names(lanes: Lanes) -> list[str]:
-    """Return the names of the shared functions that kernels call."""
-    return [sincos.name(lanes), singly.name(lanes), peaks.invalid(lanes)]
+FUNCTIONS = {"sincos": "ptr noalias, ptr noalias, i64", "singly": "ptr, ptr, ptr, ptr", "invalid": ""}
+"""The functions that kernels call, and the types of their arguments."""
 
 
 def declarations(lanes: Lanes) -> list[str]:
     """Return the declarations of the shared functions, for the module of a kernel."""
-    kinds = ("ptr noalias, ptr noalias, i64", "ptr, ptr, ptr, ptr", "")
-    return [f"declare void {name}({kind}) nounwind" for name, kind in zip(names(lanes), kinds, strict=True)]
+    return [f"declare void {lanes.function(name)}({arguments}) nounwind" for name, arguments in FUNCTIONS.items()]
 
 
 def module(lanes: Lanes) -> str:

@@ -15,7 +15,6 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from qddot.compile import peaks
 from qddot.compile.lanes import Lanes
 from qddot.graph.expr import Expr
 from qddot.graph.program import Program
@@ -69,10 +68,6 @@ COSINE = {
 }
 
 
-def name(lanes: Lanes) -> str:
-    return f"@sincos.{lanes.tag}"
-
-
 class Rooms(NamedTuple):
     """Layout in memory of `count` angles of a kernel over `lanes`, and of their sines and cosines."""
 
@@ -87,11 +82,7 @@ class Rooms(NamedTuple):
     @property
     def bytes(self) -> int:
         """Size of the angles; their sines and cosines take twice as many."""
-        return self.vectors * self.loop_lanes.width * self.lanes.bits // 8
-
-    @property
-    def loop_lanes(self) -> Lanes:
-        return self.lanes if self.lanes.width > 1 else self.lanes.whole_vector
+        return self.vectors * self.lanes.shared.width * self.lanes.bits // 8
 
     def place(self, angle: int, function: str) -> int:
         """Return the index of a `sin` or `cos` among the results, counted in numbers of `lanes`."""
@@ -103,9 +94,9 @@ class Rooms(NamedTuple):
 
 def define(lanes: Lanes) -> Iterable[str]:
     """Define `sincos(angles, results, n)`, which writes for each of n vectors of angles a vector of sines and one of cosines."""
-    V, T, I, W = lanes.number, lanes.truth, lanes.integer, lanes.width
+    V, T, I, W, name = lanes.number, lanes.truth, lanes.integer, lanes.width, lanes.function("sincos")
     yield from define_far(lanes)
-    yield f"define void {name(lanes)}(ptr noalias %in, ptr noalias %out, i64 %n) noinline nounwind {{\nentry:"
+    yield f"define void {name}(ptr noalias %in, ptr noalias %out, i64 %n) noinline nounwind {{\nentry:"
     yield "br label %next\nnext:\n%k = phi i64 [ 0, %entry ], [ %k1, %next ]"
     yield f"%far = phi {I} [ {'zeroinitializer' if W > 1 else '0'}, %entry ], [ %further, %next ]"
     yield f"%xp = getelementptr {V}, ptr %in, i64 %k\n%x = load {V}, ptr %xp, align {lanes.bits // 8}"
@@ -119,7 +110,8 @@ def define(lanes: Lanes) -> Iterable[str]:
     if W > 1:
         yield f"%any = call i1 @llvm.vector.reduce.or.v{W}i1({T} %lost)"
     yield f"br i1 {'%any' if W > 1 else '%lost'}, label %rare, label %done, !prof !0"
-    yield f"rare:\ncall void {name(lanes)}.far(ptr %in, ptr %out, i64 %n)\ncall void {peaks.invalid(lanes)}()\nbr label %done"
+    yield f"rare:\ncall void {name}.far(ptr %in, ptr %out, i64 %n)"
+    yield f"call void {lanes.function('invalid')}()\nbr label %done"
     yield "done:\nret void\n}"
 
 
@@ -206,8 +198,8 @@ def horner(lanes: Lanes, out: str, coefficients: Sequence[float]) -> Iterable[st
 
 def define_far(lanes: Lanes) -> Iterable[str]:
     """Define the second pass: sines and cosines of angles beyond the limit, by the C library, one number after the other."""
-    real, W, end = lanes.real, lanes.width, "f" if lanes.real == "float" else ""
-    yield f"define internal void {name(lanes)}.far(ptr noalias %in, ptr noalias %out, i64 %n) noinline nounwind {{\nentry:"
+    real, W, end, name = lanes.real, lanes.width, "f" if lanes.real == "float" else "", lanes.function("sincos")
+    yield f"define internal void {name}.far(ptr noalias %in, ptr noalias %out, i64 %n) noinline nounwind {{\nentry:"
     yield f"%count = mul i64 %n, {W}\nbr label %next\nnext:\n%k = phi i64 [ 0, %entry ], [ %k1, %end ]"
     yield f"%xp = getelementptr {real}, ptr %in, i64 %k\n%x = load {real}, ptr %xp"
     yield from turns(lanes.scalar)

@@ -29,11 +29,6 @@ ROW = ("size", "rank", "limit")
 large (see `peaks.limit`)."""
 
 
-def name(lanes: Lanes) -> str:
-    """Return the name of this loop in LLVM IR."""
-    return f"@singly.{lanes.tag}"
-
-
 def task(program: Program, kernel: int, lanes: Lanes, *, watched: bool = False) -> ctypes.Array:
     """Return the task for a program: `WORDS`, `ROW` for each array, and the extents of all arrays.
 
@@ -54,7 +49,7 @@ def define(lanes: Lanes) -> Iterable[str]:
     real, bits, item = lanes.real, f"i{lanes.bits}", lanes.bits // 8
     yield from define_dense(item)
     yield from define_strided(real, item)
-    yield f"define void {name(lanes)}(ptr %args, ptr %dimensions, ptr %steps, ptr %task) nounwind {{\nentry:"
+    yield f"define void {lanes.function('singly')}(ptr %args, ptr %dimensions, ptr %steps, ptr %task) nounwind {{\nentry:"
     for k, word in enumerate(WORDS):
         yield at(f"%{word}", "%task", k, "ptr" if word == "kernel" else "i64")
     yield f"%here = alloca ptr, i64 {MOST + 1}\n%copied = alloca i64, i64 {MOST}\n%extents = alloca ptr, i64 {MOST}"
@@ -123,7 +118,7 @@ def define(lanes: Lanes) -> Iterable[str]:
     yield f"%bound = {'add i64 0,' if lanes.bits == 64 else 'trunc i64'} %limit_n{'' if lanes.bits == 64 else ' to ' + bits}"
     yield f"%far = icmp uge {bits} %top, %bound\n%worse = or i1 %bad, %far\n%n1 = add i64 %n, 1\nbr label %reason"
     yield "judged:\nbr i1 %bad, label %raise, label %done\nraise:"
-    yield f"call void {peaks.invalid(lanes)}()\nbr label %done\ndone:\nret void\n}}"
+    yield f"call void {lanes.function('invalid')}()\nbr label %done\ndone:\nret void\n}}"
 
 
 def row(tag: str, index: str) -> Iterable[str]:

@@ -19,8 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from qddot.compile import sincos
-from qddot.compile.kernel_ir import Emitter, kernel_name, slots
+from qddot.compile.kernel_ir import Emitter, slots
 from qddot.compile.lanes import Lanes
 from qddot.compile.memory import leave_rooms, rooms
 from qddot.compile.operation_ir import choice, lane_by_lane, sign_of
@@ -170,7 +169,7 @@ def define_table_kernel(program: Program, lanes: Lanes) -> Iterable[str]:
     names = [*inputs, *outputs] if single else [*inputs, *outputs, "%trig", "%rows"]
     given = ", ".join(f"ptr noalias {'readonly ' if name in inputs else ''}{name}" for name in names)
     sizes = {"values": table.size * vector, **(emit.trig_sizes() if single else {})}
-    yield f"define void {kernel_name(lanes)}({given}) noinline nounwind {{"
+    yield f"define void {lanes.kernel}({given}) noinline nounwind {{"
     yield from rooms(sizes)
     yield from emit.late_rooms()
     at = 0
@@ -297,7 +296,7 @@ def other(op: str, x: str, kind: str, emit: Emitter) -> Iterable[str]:
         yield from sign_of(f"{x}_y", a, lanes)
     else:
         yield f"store {V} {a}, ptr %late, align {lanes.bits // 8}"
-        yield f"call void {sincos.name(emit.trig.loop_lanes)}(ptr %late, ptr %late_trig, i64 1)"
-        room = emit.trig.loop_lanes.width * lanes.bits // 8
+        yield f"call void {lanes.shared.function('sincos')}(ptr %late, ptr %late_trig, i64 1)"
+        room = lanes.shared.width * lanes.bits // 8
         yield f"{x}_t = getelementptr i8, ptr %late_trig, i64 {room if op == 'cos' else 0}"
         yield f"{x}_y = load {V}, ptr {x}_t, align {lanes.bits // 8}"

@@ -170,14 +170,8 @@ class ConstrainedRobot:
         return tip_wrench(J, self.force(self.values(("A",), q)[0], lam), frame, moment, scale)
 
     def project(self, q: ArrayLike, tolerance: float, *, by_energy: bool = False) -> np.ndarray:
-        """Solve phi = 0 by Newton's method with steps along the tangent, each halved until it reduces phi.
-
-        Args:
-            by_energy: take the steps that are shortest by kinetic energy, not by the numbers in q.
-
-        Raises:
-            ConvergenceError: a state does not converge.
-        """
+        """Solve phi = 0 by Newton's method with steps along the tangent, each halved until it reduces phi. `by_energy`: take the
+        steps that are shortest by kinetic energy, not by the numbers in q. Raises ConvergenceError: a state does not converge."""
         mechanism, held, tolerance = self.evaluate.model.mechanism, self.holonomic(), positive_number("tolerance", tolerance)
         q = self.evaluate.configuration("q", q)
         q = np.broadcast_to(q, (*common_lead(q, *self.open.values()), q.shape[-1])).copy()

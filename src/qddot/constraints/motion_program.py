@@ -260,10 +260,7 @@ class ConstrainedTree:
         self, q: Scalars, qd: Scalars, squares: Scalars, h: Scalar, accelerate: Accelerate
     ) -> tuple[list[Scalar], list[Scalar], list[Scalar], list[Scalar]]:
         """Take a step and project onto the constraints, far enough from where they lose rank (`qddot.simulate.dead_centre`).
-
-        Args:
-            squares: the largest values that the diagonal of `A M^-1 A^T` has had.
-        """
+        `squares`: the largest values that the diagonal of `A M^-1 A^T` has had."""
         where = self.model.field.where_positive
         q1, qd1, margins = kutta(self.model, q, qd, h, accelerate)
         q1, qd1, more = self.settled(q1, qd1)

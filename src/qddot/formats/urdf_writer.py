@@ -56,11 +56,7 @@ def write_urdf(model: Model, path: str | Path, comment: str = "") -> None:
 
 
 def to_element(model: Model) -> Element:
-    """Return the `<robot>` element.
-
-    Raises:
-        UnboundSymbolError, ModelValueError: as `write_urdf`.
-    """
+    """Return the `<robot>` element. Raises UnboundSymbolError, ModelValueError: as `write_urdf`."""
     _check_writable(model)
     robot = Element("robot", name=model.name)
     if model.gravity != GRAVITY:

@@ -31,10 +31,8 @@ def rollout(run: Rollout, given: Mapping[str, Any], variables: Any, steps: int |
         q, qd, variables = (None if x is None else np.asarray(x) for x in start)
         run.refuse_start(q, qd, variables)  # type: ignore[arg-type]
     step_count(steps, every, arrays.get("control"))  # raises InputError unless they are whole numbers, as the key needs
-    key = ("jax", steps, every, dtype.char)
-    if key not in run.operations:  # without jit, a scan is compiled in every call
-        run.operations[key] = jax.jit(lambda arrays: scanned(run, arrays, steps, every, dtype))
-    return run.operations[key](arrays)
+    make = lambda: jax.jit(lambda arrays: scanned(run, arrays, steps, every, dtype))  # noqa: E731
+    return run.once(("jax", steps, every, dtype.char), make)(arrays)  # without jit, a scan is compiled in every call
 
 
 def scanned(run: Rollout, arrays: Mapping[str, Any], steps: int | None, every: int, dtype: np.dtype) -> States:

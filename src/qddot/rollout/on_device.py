@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from qddot.arrays.guests import guest_module
 from qddot.arrays.late import refuse_other_checks
-from qddot.arrays.on_device import Handling, OnDevices, handling, rows
+from qddot.arrays.on_device import Handling, OnDevices, Reading, handling, reading, rows
 from qddot.arrays.operation import Operation, operation
 from qddot.compile.given import known_names
 from qddot.compile.gpu.device_kernel import DeviceLoop, Rows
@@ -27,13 +27,6 @@ if TYPE_CHECKING:
     from qddot.rollout.rollout import Rollout
 
 KEPT = ("q", "qd")
-
-
-class Reading(NamedTuple):
-    """An input as the kernel reads it, and its array, which must live until the kernel is started."""
-
-    rows: Rows
-    array: Any
 
 
 def on_device(rollout: Rollout, given: dict[str, Any], variables: Any, steps: Any, every: Any, check: Any) -> States:
@@ -56,10 +49,10 @@ def launched(rollout: Rollout, start: Start, handle: Handling, check: Any) -> St
     zero = handle.zeros((max(rollout.robot.nq, rollout.robot.nv),), like.dtype, like.device)
     still = Reading(Rows(handle.view(zero).pointer, 0), zero)
     fixed = {"q": start.q, "qd": start.qd, "control": None if start.changes else start.control, **start.rest}
-    read = {name: reading(handle, x, lead) for name, x in fixed.items() if x is not None}
+    read = {name: of_all(handle, x, lead) for name, x in fixed.items() if x is not None}
     read.setdefault("qd", still)
     if rollout.method == "variational":
-        read["p"] = reading(handle, momenta(rollout, start, handle), lead)
+        read["p"] = of_all(handle, momenta(rollout, start, handle), lead)
     if start.changes:
         read["control"] = changing(handle, start.control, lead)
     read |= {"q_point": read["q"], "qd_point": read["qd"], "q_sum": still, "qd_sum": still}
@@ -100,18 +93,17 @@ def both(rollout: Rollout, start: Start, handle: Handling) -> Both:
     """Return a step forward and backward, by one kernel each."""
     like = handle.view(start.q)
     dtype = np.dtype(like.dtype)
-    controls, runtime = 0 if start.control is None else start.control.shape[-1], "parameters" in start.rest
-    key = ("both", controls, runtime, dtype.char)
-    if key not in rollout.operations:
-        program = rollout.step(controls, runtime).program(dtype)
+
+    def make() -> list[Operation]:
+        program = rollout.step(*start.traced_by).program(dtype)
         back = backward_program(program, rollout.robot.model.mechanism, dtype)
-        rollout.operations[key] = [operation(x, dtype) for x in (without_margins(program), back)]
+        return [operation(x, dtype) for x in (without_margins(program), back)]
 
     def called(step: Operation, names: tuple[str, ...]) -> Callable[[Arrays], Arrays]:
         devices, inputs = step.once(OnDevices), [x.name for x in step.program.inputs]
         return lambda given: dict(zip(names, devices.run(handle, [given[name] for name in inputs], start.batch)))
 
-    forward, backward = rollout.operations[key]
+    forward, backward = rollout.once(("both", *start.traced_by, dtype.char), make)
     put = lambda x: handle.put(x.astype(dtype), like.device)  # noqa: E731
     times = np.arange(start.count, dtype=dtype)[:, None] * np.array([rollout.dt], dtype)
     zeros_like = lambda x: handle.zeros(tuple(x.shape), like.dtype, like.device)  # noqa: E731
@@ -165,36 +157,29 @@ def with_unit_quaternions(q: Any, mechanism: Mechanism) -> Any:
 
 def loop(rollout: Rollout, start: Start, number: int, dtype: np.dtype) -> DeviceLoop:
     """Return the kernel, made once for each device, type and size of control."""
-    controls, runtime = 0 if start.control is None else start.control.shape[-1], "parameters" in start.rest
-    key = (number, dtype.char, controls, runtime)
-    if key not in rollout.loops:
-        program = rollout.step(controls, runtime).program(dtype, in_stages=True)
+
+    def make() -> DeviceLoop:
+        program = rollout.step(*start.traced_by).program(dtype, in_stages=True)
         kept = tuple(STATES[rollout.method].index(name) for name in KEPT)
-        rollout.loops[key] = DeviceLoop(program, kept, dtype, device(number))
-    return rollout.loops[key]
+        return DeviceLoop(program, kept, dtype, device(number))
+
+    return rollout.once(("loop", number, dtype.char, *start.traced_by), make)
 
 
-def reading(handle: Handling, x: Any, lead: tuple[int, ...]) -> Reading:
+def of_all(handle: Handling, x: Any, lead: tuple[int, ...]) -> Reading:
     """Return an array (lead, n), or (n,) for all motions, as the kernel reads it."""
     if tuple(x.shape[:-1]) not in ((), lead):
         x = handle.broadcast(x, (*lead, x.shape[-1]))
-    found = rows(handle.view(x), tuple(x.shape[-1:]))
-    if found is None:
-        x = handle.contiguous(x)
-        found = rows(handle.view(x), tuple(x.shape[-1:]))
-    assert found is not None
-    return Reading(found, x)
+    return reading(handle, x, tuple(x.shape[-1:]))
 
 
 def changing(handle: Handling, x: Any, lead: tuple[int, ...]) -> Reading:
     """Return an array (steps, lead, n), or (steps, n) for all motions, as the kernel reads it."""
     if tuple(x.shape[1:-1]) not in ((), lead):
         x = handle.broadcast(x, (x.shape[0], *lead, x.shape[-1]))
-    first = rows(handle.view(x[0]), tuple(x.shape[-1:]))
-    if first is None:
+    if rows(handle.view(x[0]), tuple(x.shape[-1:])) is None:
         x = handle.contiguous(x)
-        first = rows(handle.view(x[0]), tuple(x.shape[-1:]))
-    assert first is not None
+    first = reading(handle, x[0], tuple(x.shape[-1:])).rows
     return Reading(first._replace(hop=handle.view(x).strides[0]), x)
 
 
@@ -203,13 +188,11 @@ def momenta(rollout: Rollout, start: Start, handle: Handling) -> Any:
     if start.qd is None:
         return 0 * start.q
     robot, dtype, runtime = rollout.robot, np.dtype(handle.view(start.q).dtype), "parameters" in start.rest
-    key = ("momenta", runtime, dtype.char)
-    if key not in rollout.operations:
-        asked = [complete("generalized_momentum", {}, lambda: robot.tip)]
-        rollout.operations[key] = operation(trace(robot.model, asked, dtype, runtime=runtime), dtype)
-    given = {"q": start.q, "qd": start.qd, **start.rest}
-    arrays = [wide(handle, given[x.name], start.batch) for x in rollout.operations[key].program.inputs]
-    return rollout.operations[key].once(OnDevices).run(handle, arrays, start.batch)[0]
+    asked = [complete("generalized_momentum", {}, lambda: robot.tip)]
+    make = lambda: operation(trace(robot.model, asked, dtype, runtime=runtime), dtype)  # noqa: E731
+    momentum, given = rollout.once(("momenta", runtime, dtype.char), make), {"q": start.q, "qd": start.qd, **start.rest}
+    arrays = [wide(handle, given[x.name], start.batch) for x in momentum.program.inputs]
+    return momentum.once(OnDevices).run(handle, arrays, start.batch)[0]
 
 
 def stopped(rollout: Rollout, start: Start, handle: Handling, motion: int) -> IntegrationError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,7 +34,6 @@ from qddot.simulate.fixed_step import stopped
 from qddot.simulate.simulate import CLOSE, constrained
 
 if TYPE_CHECKING:
-    from qddot.compile.gpu.device_kernel import DeviceLoop
     from qddot.compile.kernel import Kernel
     from qddot.contact.shapes import Contacts
     from qddot.robot import Robot
@@ -94,16 +93,21 @@ class Rollout:
         word("device", device, DEVICES)
         self.device = device
         self.evaluate = Evaluator(robot.model)
-        self.operations: dict[tuple, Any] = {}
-        self.loops: dict[tuple, DeviceLoop] = {}
+        self.made: dict[tuple, Any] = {}
 
     def __getstate__(self) -> dict[str, Any]:
         """Pickle without compiled code, which belongs to this process."""
-        return self.__dict__ | {"operations": {}, "loops": {}}
+        return self.__dict__ | {"made": {}}
 
     def __repr__(self) -> str:
         law = "joint forces" if self.law is None else getattr(self.law, "__name__", type(self.law).__name__)
         return f"Rollout of {self.robot.name!r} under {law}: {self.method}, steps of {self.dt:g} s; call it with states and steps="
+
+    def once(self, key: tuple, make: Callable[[], Any]) -> Any:
+        """Return the result of `make`, made once and kept under a key."""
+        if key not in self.made:
+            self.made[key] = make()
+        return self.made[key]
 
     def step(self, controls: int, runtime: bool) -> Step:
         """Return the step that is repeated. `controls`: size of the control; `runtime`: True if inertial parameters are given."""

@@ -68,12 +68,9 @@ class Step(NamedTuple):
 
     def program(self, dtype: np.dtype, *, in_stages: bool = False) -> Program:
         """Return the step as a program, with the method for accelerations that takes fewer operations in one stage, so that every
-        target uses the same method.
-
-        Args:
-            in_stages: if the step has four stages, return a program for one of them, with the number of the stage as input `stage`,
-                to be repeated four times a step. A GPU keeps the state in registers, and the short loop in its instruction cache.
-        """
+        target uses the same method. `in_stages`: if the step has four stages, return a program for one of them, with the number of
+        the stage as input `stage`, to be repeated four times a step. A GPU keeps the state in registers, and the short loop in its
+        instruction cache."""
         in_stages = in_stages and self.has_stages
         model = self.robot.model
         by_matrix = self.switching or self.contacts or self.constraints or model.quantities
@@ -169,8 +166,7 @@ def rounded(recorder: Trace, h: Scalar, x: Scalar) -> Scalar:
 
 
 def refuse_smoothing(variables: Sequence[Variable]) -> None:
-    """Refuse a smoothing velocity that is a variable and zero by default: it decides whether friction sticks, which is compiled in.
-   """
+    """Refuse a smoothing velocity that is a variable and zero by default: it decides if friction sticks, which is compiled in."""
     for x in variables:
         joint, _, what = x.name.rpartition(".")
         if what == "smoothing_velocity" and not all(x.default):

@@ -62,8 +62,9 @@ def stepping(run: Rollout, arrays: Mapping[str, Any], steps: int | None, every: 
 
 def step_operation(run: Rollout, controls: int, runtime: bool, dtype: np.dtype) -> Operation:
     """Return the operation for one step, made once for each type and set of inputs."""
-    key = (controls, runtime, dtype.char)
-    if key not in run.operations:
+
+    def make() -> Operation:
         program = for_guests(run.step(controls, runtime).program(dtype), run.robot.model.mechanism, float(np.finfo(dtype).eps))
-        run.operations[key] = operation(program, dtype)
-    return run.operations[key]
+        return operation(program, dtype)
+
+    return run.once((controls, runtime, dtype.char), make)

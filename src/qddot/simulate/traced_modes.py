@@ -208,11 +208,7 @@ def has_own_shafts(switching: Switching) -> bool:
 
 def switched_step(model: Model, switching: Switching, *, runtime: bool) -> Program:
     """Return the program of a step of order four with constant joint forces, in the mode of its beginning; it may end beyond a
-    stop.
-
-    Args:
-        runtime: True if the inertial parameters are an input.
-    """
+    stop. `runtime`: True if the inertial parameters are an input."""
     n, links = model.mechanism.nv, sum(body.is_link for body in model.bodies)
     sizes = {"q": model.mechanism.nq, "qd": n, "tau": n, "dt": 1}
     sizes |= {"parameters": 10 * links} if runtime else {}
