@@ -1,5 +1,6 @@
 """The laws of friction: what a robot takes, against the formulas written out here; on paper, in C, and at other shafts."""
 
+import ctypes
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from qddot import Drive, ModelValueError
 from qddot.model.details import WORDS
 from qddot.model.friction import FRICTION, LAWS, NAMES, SETTLED, ShaftFriction, smooth_step
 from qddot.symbolic.exact.exact_model import MOMENTS, OFFSETS, symbols_of
+from tests.compile.test_c_export import built, needs_compiler
 from tests.fields import FiftyDigits
 
 V = np.concatenate([np.geomspace(1e-6, 30, 40), -np.geomspace(1e-6, 30, 40), [0.0]])
@@ -116,6 +118,19 @@ def test_on_the_motors_side(name):
     assert_allclose(robot.friction_torque(V[:, None])[:, 0], 7 * law(7 * V), rtol=1e-12, atol=1e-12)
 
 
+@needs_compiler
+@every_case
+def test_c(name, tmp_path):
+    """Exported C passes its own test, and follows the law."""
+    drive, law = CASES[name]
+    wheel(drive).export_c(tmp_path, ["friction_torque", "inverse_dynamics", "regressor"], name="wheel")
+    library = ctypes.CDLL(str(built(tmp_path, "wheel")))
+    found = np.zeros(1)
+    for v, expected in zip(V, law(V)):
+        library.wheel_friction_torque(*(ctypes.c_void_p(x.ctypes.data) for x in (np.array([v]), found)))
+        assert found[0] == pytest.approx(expected, rel=1e-12, abs=1e-12)
+
+
 @every_case
 def test_files(name, tmp_path):
     """TOML and URDF say every law."""
@@ -170,6 +185,14 @@ def test_smoothed_friction_does_not_stick():
 def test_every_law_has_a_field_and_a_name():
     assert {law.name for law in LAWS} <= set(ShaftFriction.__dataclass_fields__)
     assert len(set(NAMES)) == len(NAMES)
+
+
+def test_a_variable_that_does_nothing_is_refused():
+    robot = wheel(Drive(coulomb=1.0, smoothing_velocity=W)).with_variable("wheel_joint.static")
+    with pytest.raises(
+        ModelValueError, match=r"static='a variable': smoothed friction holds nothing at rest \(give stribeck_velocity"
+    ):
+        robot.inverse_dynamics([0.0], [1.0], [0.0])
 
 
 def test_symbols_in_every_law():

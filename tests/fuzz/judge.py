@@ -188,12 +188,14 @@ MAKERS: dict[str, Callable[[Random, Path], None]] = {
     "mat": recording(".mat"),
     "hdf5": recording(".h5"),
     "parquet": recording(".parquet"),
+    "feather": recording(".feather"),
+    "arrow": recording(".arrow"),
     "mcap": recording(".mcap"),
     "db3": recording(".db3"),
     "call": calls.call,
     "object": objects.call,
 }
-NEEDED = {"mjcf": "mujoco", "hdf5": "h5py", "parquet": "pyarrow", "mcap": "mcap"}
+NEEDED = {"mjcf": "mujoco", "hdf5": "h5py", "parquet": "pyarrow", "feather": "pyarrow", "arrow": "pyarrow", "mcap": "mcap"}
 KINDS = tuple(kind for kind in MAKERS if kind not in NEEDED or find_spec(NEEDED[kind]))
 """What can be read here: some formats need packages that may not be installed."""
 

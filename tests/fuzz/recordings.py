@@ -136,7 +136,7 @@ def npy(random: Random, path: Path, table: Columns) -> None:
         path.write_bytes(header_changed(random, path.read_bytes()))
 
 
-# MATLAB, HDF5, Parquet ----------------------------------------------------------------------------------------------------
+# MATLAB, HDF5, Parquet, Feather ------------------------------------------------------------------------------------------------
 
 
 def mat(random: Random, path: Path, table: Columns) -> None:
@@ -196,9 +196,8 @@ def odd_parts(random: Random, h5py: Any, file: Any) -> None:
             file["empty"] = h5py.Empty("f8")
 
 
-def parquet(random: Random, path: Path, table: Columns) -> None:
+def arrow_table(random: Random, table: Columns) -> Any:
     import pyarrow as arrow
-    from pyarrow.parquet import write_table
 
     columns: dict[str, Any] = {name: arrow.array(values) for name, values in resized(table).items()}
     if random.random() < 0.3:
@@ -216,8 +215,30 @@ def parquet(random: Random, path: Path, table: Columns) -> None:
         }
         for name in random.sample(sorted(odd), 2):
             columns[name] = odd[name]
+    return arrow.table(columns)
+
+
+def parquet(random: Random, path: Path, table: Columns) -> None:
+    from pyarrow.parquet import write_table
+
+    made = arrow_table(random, table)
     packing, rows = random.choice(("snappy", "none", "zstd")), random.choice((60, 7))
-    write_table(arrow.table(columns), path, compression=packing, row_group_size=rows)
+    write_table(made, path, compression=packing, row_group_size=rows)
+
+
+def arrow(random: Random, path: Path, table: Columns) -> None:
+    from pyarrow import ipc
+
+    made = arrow_table(random, table)
+    packing, rows = random.choice((None, "lz4", "zstd")), random.choice((60, 7))
+    make = ipc.new_file if random.random() > 0.3 else ipc.new_stream
+    with make(str(path), made.schema, options=ipc.IpcWriteOptions(compression=packing)) as file:
+        file.write_table(made, max_chunksize=rows)
+    if random.random() < 0.2:  # outside of packed data, so that offsets and sizes change
+        data = bytearray(path.read_bytes())
+        at = random.randrange(0, len(data) - 8, 8)
+        struct.pack_into("<q", data, at, random.choice((*LARGE[:-1], -1, len(data))))
+        path.write_bytes(data)
 
 
 # recordings of ROS --------------------------------------------------------------------------------------------------------
@@ -347,6 +368,8 @@ WRITERS: dict[str, Callable[[Random, Path, Columns], None]] = {
     ".mat": mat,
     ".h5": hdf5,
     ".parquet": parquet,
+    ".feather": arrow,
+    ".arrow": arrow,
     ".mcap": mcap,
     ".db3": db3,
 }

@@ -6,7 +6,9 @@ import gzip
 import sqlite3
 import struct
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -99,7 +101,7 @@ def test_files_by_another_name(tmp_path: Path) -> None:
     text = ",".join(NAMES) + "\n" + lines()
     (tmp_path / "a.csv").write_bytes(gzip.compress(text.encode()))
     same(Log.load(tmp_path / "a.csv"))
-    for suffix in (".h5", ".mat", ".npz", ".npy", ".parquet", ".mcap", ".db3"):
+    for suffix in (".h5", ".mat", ".npz", ".npy", ".parquet", ".feather", ".arrow", ".mcap", ".db3"):
         (tmp_path / f"a{suffix}").write_text(text)
         with pytest.raises(InputError, match=rf"a{suffix}: text, not {suffix} \(call it .csv"):
             Log.load(tmp_path / f"a{suffix}")
@@ -321,6 +323,132 @@ def test_parquet_of_joint_states(tmp_path: Path) -> None:
     parquet.write_table(arrow.table({"t": T, "q": ragged, "tau": list(DATA["tau"])}), tmp_path / "c.parquet")
     with pytest.raises(InputError, match=r"c.parquet: row 8: q holds 1 numbers, the first 2"):
         Log.load(tmp_path / "c.parquet")
+
+
+def stamped(arrow: Any, missing: Sequence[int] = ()) -> Any:
+    stamps = (T * 1e9).round().astype("i8") + EPOCH * 10**9
+    return arrow.array(stamps, arrow.timestamp("ns"), mask=np.isin(np.arange(SAMPLES), missing))
+
+
+def save_arrow(arrow: Any, path: Path, table: Any, rows: int = 1000, compression: str | None = "zstd") -> None:
+    options = arrow.ipc.IpcWriteOptions(compression=compression)
+    new = arrow.ipc.new_stream if path.suffix == ".arrow" else arrow.ipc.new_file
+    with new(str(path), table.schema, options=options) as file:
+        file.write_table(table, max_chunksize=rows)
+
+
+@pytest.mark.parametrize("name", ["a.feather", "a.arrow"])
+@pytest.mark.parametrize("rows", [1, 7, 1000])
+def test_arrow(tmp_path: Path, name: str, rows: int) -> None:
+    arrow = pytest.importorskip("pyarrow")
+    degrees = {f"pos{i + 1} [deg]": np.degrees(DATA["q"][:, i]) for i in range(2)}
+    torques = {f"torque{i + 1} [mNm]": 1000 * DATA["tau"][:, i] for i in range(2)}
+    table = arrow.table({"stamp": stamped(arrow), **degrees, **torques, "mode": ["auto"] * SAMPLES})
+    save_arrow(arrow, tmp_path / name, table, rows)
+    log = Log.load(tmp_path / name)
+    same(log)
+    assert "no numbers, left out: mode" in said(log, "columns")
+    parts = list(Log.chunks(tmp_path / name, rows=100))
+    assert [len(part) for part in parts] == [100, 100, 100]
+    np.testing.assert_allclose(np.concatenate([part.t for part in parts]), T, atol=1e-9)
+
+
+def test_arrow_of_joint_states(tmp_path: Path) -> None:
+    arrow = pytest.importorskip("pyarrow")
+    robot = qddot.load("two_link")
+    order = [[1, 0] if k % 2 else [0, 1] for k in range(SAMPLES)]
+    columns = {
+        "stamp": stamped(arrow),
+        "name": [[robot.joint_names[i] for i in places] for places in order],
+        "position": [row[places].tolist() for row, places in zip(DATA["q"], order)],
+        "effort": [row[places].tolist() for row, places in zip(DATA["tau"], order)],
+        "covariance": [[[1.0]]] * SAMPLES,
+    }
+    save_arrow(arrow, tmp_path / "a.feather", arrow.table(columns))
+    same(Log.load(tmp_path / "a.feather", robot))
+    columns["name"][7] = ["finger", "thumb"]
+    save_arrow(arrow, tmp_path / "b.feather", arrow.table(columns))
+    with pytest.raises(InputError, match=r"b.feather: row 8: names of other joints than .*\(repair=True"):
+        Log.load(tmp_path / "b.feather", robot)
+    assert len(Log.load(tmp_path / "b.feather", robot, repair=True)) == SAMPLES - 1
+
+
+@pytest.mark.parametrize("suffix", [".feather", ".parquet"])
+def test_rows_of_arrow_that_are_no_samples(tmp_path: Path, suffix: str) -> None:
+    arrow = pytest.importorskip("pyarrow")
+    import pyarrow.parquet as parquet
+
+    def save(columns: dict[str, Any]) -> Path:
+        path = tmp_path / f"a{suffix}"
+        (save_arrow if suffix == ".feather" else lambda _, path, table: parquet.write_table(table, path))(
+            arrow, path, arrow.table(columns)
+        )
+        return path
+
+    ragged = [row[: 1 + (k != 7)].tolist() for k, row in enumerate(DATA["q"])]
+    path = save({"t": T, "q": ragged, "tau": list(DATA["tau"])})
+    with pytest.raises(InputError, match=rf"a{suffix}: row 8: q holds 1 numbers, the first 2 \(repair=True"):
+        Log.load(path)
+    assert len(Log.load(path, repair=True)) == SAMPLES - 1
+    path = save({"stamp": stamped(arrow, [250]), "q": list(DATA["q"]), "tau": list(DATA["tau"])})
+    with pytest.raises(InputError, match=rf"a{suffix}: row 251: .* is nan"):
+        Log.load(path)
+    parts = list(Log.chunks(path, rows=100, repair=True))
+    np.testing.assert_allclose(np.concatenate([part.t for part in parts]), np.delete(T, 250), atol=1e-6)
+    texts = [f"2024-02-28T23:59:{t + 50:09.6f}" for t in T]
+    same(Log.load(save({"time": texts, "q": list(DATA["q"]), "tau": list(DATA["tau"])})), tolerance=1e-8)
+    texts[4] = "later"
+    path = save({"time": texts, "q": list(DATA["q"]), "tau": list(DATA["tau"])})
+    with pytest.raises(InputError, match=r"row 5: time = 'later' is no date and no time"):
+        Log.load(path)
+    assert len(Log.load(path, repair=True)) == SAMPLES - 1
+
+
+def test_arrow_that_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    arrow = pytest.importorskip("pyarrow")
+    table = arrow.table({"t": T, "q1": DATA["q"][:, 0], "tau1": DATA["tau"][:, 0]})
+    path = tmp_path / "a.feather"
+    save_arrow(arrow, path, table.rename_columns(["t", "q1", "q1"]))
+    with pytest.raises(InputError, match=r"a.feather: column 'q1' appears twice"):
+        Log.load(path)
+    save_arrow(arrow, path, table.slice(0, 0))
+    with pytest.raises(InputError, match=r"a.feather: no samples"):
+        Log.load(path)
+    save_arrow(arrow, path, table)
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-100])
+    with pytest.raises(InputError, match=r"a.feather: truncated"):
+        Log.load(path)
+    path.write_bytes(b"FEA1" + whole[4:])
+    with pytest.raises(InputError, match=r"Feather version 1"):
+        Log.load(path)
+    for kind in ("zstd", "lz4"):
+        for columns in ({"t": np.zeros(10**6)}, {"name": arrow.array(["x" * 10**6] * 8).dictionary_encode()}):
+            save_arrow(arrow, path, arrow.table(columns), 10**6, kind)
+            with monkeypatch.context() as limited:
+                limited.setenv("QDDOT_MAX_LOG_BYTES", "100000")
+                with pytest.raises(InputError, match=r"size in memory \d+ is over the limit of 100000"):
+                    Log.load(path)
+    save_arrow(arrow, path, table)
+    monkeypatch.setenv("QDDOT_MAX_LOG_COLUMNS", "2")
+    with pytest.raises(InputError, match=r"number of columns 3 is over the limit of 2"):
+        Log.load(path)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(MissingExtraError, match=r"reading Feather and Arrow.*pip install 'qddot\[logs\]'"):
+        Log.load(path)
+
+
+def test_offsets_outside_of_their_buffer(tmp_path: Path) -> None:
+    """Arrow would follow them, which ends the process."""
+    arrow = pytest.importorskip("pyarrow")
+    starts = np.arange(SAMPLES + 1, dtype="i4") * 2
+    starts[200:202] = 2**30
+    lists = arrow.ListArray.from_buffers(
+        arrow.list_(arrow.float64()), SAMPLES, [None, arrow.py_buffer(starts)], children=[arrow.array(np.zeros(2 * SAMPLES))]
+    )
+    save_arrow(arrow, tmp_path / "a.feather", arrow.table({"t": T, "q": lists, "tau": lists}))
+    with pytest.raises(InputError, match=r"a.feather: damaged, .* out of bounds"):
+        Log.load(tmp_path / "a.feather")
 
 
 # bags -----------------------------------------------------------------------------------------------------------------

@@ -50,7 +50,7 @@ def command(
 ) -> None:  # fmt: skip
     """Identify the dynamic parameters of ROBOT from recordings of its motion, with their uncertainty and a verdict.
 
-    A LOG is a CSV, NPZ, MAT, Parquet, MCAP or rosbag2 file; several are segments of one experiment.
+    A LOG is a CSV, NPZ, MAT, Parquet, Feather, MCAP or rosbag2 file; several are segments of one experiment.
 
     \b
     qddot identify arm.urdf run1.csv --validation run2.csv --report report.html

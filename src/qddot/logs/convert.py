@@ -171,9 +171,9 @@ class Reading:
     def _time(self, t: np.ndarray) -> np.ndarray:
         """Return time (N,) from one column, or from seconds and nanoseconds; counted from the first row where it is whole numbers,
         since a double cannot hold nanoseconds since 1970."""
-        if t.dtype.kind in "iu" or t.shape[1] > 1:
-            self.epoch = t[0].copy() if self.start is None else self.epoch
-            t = t - self.epoch
+        if self.start is None:
+            self.epoch = t[0].copy() if t.dtype.kind in "iu" or t.shape[1] > 1 else np.zeros(t.shape[1])
+        t = t - self.epoch  # also in blocks with a missing time, which are floats
         units = self.layout.units("t")
         if t.shape[1] == 1:
             return t[:, 0]

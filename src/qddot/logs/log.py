@@ -109,7 +109,7 @@ class Log:
 
     @staticmethod
     def load(source: Source | Iterable[Source], robot: Robot | None = None, **options: Unpack[Options]) -> Log:
-        """Read a recording: CSV, NPZ, MAT, HDF5, Parquet, MCAP, rosbag2.
+        """Read a recording: CSV, NPZ, MAT, HDF5, Parquet, Feather, MCAP, rosbag2.
 
         Several files are several segments of one experiment; a mapping `{"q": "positions.csv", "tau": "currents.csv"}` is one
         recording in several files, row beside row. Column names and units that are not given are guessed; `log.findings` and

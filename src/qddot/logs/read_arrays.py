@@ -14,9 +14,10 @@ import numpy as np
 
 from qddot.errors import InputError, missing_extra
 from qddot.files import LOG_BYTES, LOG_COLUMNS, open_regular
-from qddot.logs.column_names import NAMES, WORDS, tokens
+from qddot.logs.arrow_columns import tables
+from qddot.logs.column_names import NAMES, tokens
 from qddot.logs.mat_structure import check_mat
-from qddot.logs.table import Table, bad_row
+from qddot.logs.table import Table
 
 OBJECT = np.empty(0, dtype=object)  # stands for a table or a timeseries of MATLAB, which cannot be read
 
@@ -260,72 +261,14 @@ def blocks(table: Table, rows: int) -> Iterator[Table]:
 
 
 def read_parquet(path: Path, rows: int) -> Iterator[Table]:
-    """Yield columns of numbers, times and lists of numbers of one length, also in structs; missing values become NaN.
-
-    A list of names beside lists of numbers, as in a dump of joint states, names their joints.
-    """
+    """Yield columns of numbers, times and lists of numbers (`arrow_columns`)."""
     try:
-        import pyarrow as arrow
         import pyarrow.parquet as parquet
     except ImportError:
         raise missing_extra("pyarrow", "logs", "reading Parquet") from None
-    row, joints = 1, ()
     with parquet.ParquetFile(path) as file:
         refuse_bomb(path, [((file.metadata.num_rows,), 8)] * file.metadata.num_columns)
-        for batch in batches(file, rows):
-            flat = arrow.Table.from_batches([batch])
-            while any(arrow.types.is_struct(kind) for kind in flat.schema.types):
-                flat = flat.flatten()
-            columns, left_out, names, dates = {}, {}, None, []
-            for name, column in zip(flat.column_names, flat.columns):
-                kind, column = column.type, column.combine_chunks()
-                if arrow.types.is_list(kind) or arrow.types.is_large_list(kind) or arrow.types.is_fixed_size_list(kind):
-                    if arrow.types.is_string(kind.value_type) or arrow.types.is_large_string(kind.value_type):
-                        names = column.to_pylist() if tokens(name) & NAMES else names
-                    else:
-                        columns[name] = of_one_length(path.name, name, row, column.to_pylist())
-                elif arrow.types.is_timestamp(kind):
-                    dates.append(f"{name} [ns]")
-                    columns[f"{name} [ns]"] = (
-                        column.cast(arrow.timestamp("ns", kind.tz)).cast(arrow.int64()).to_numpy(zero_copy_only=False)
-                    )
-                elif arrow.types.is_integer(kind) and not column.null_count:
-                    columns[name] = column.to_numpy(zero_copy_only=False)
-                elif arrow.types.is_integer(kind) or arrow.types.is_floating(kind) or arrow.types.is_decimal(kind):
-                    columns[name] = column.cast(arrow.float64()).to_numpy(zero_copy_only=False)
-                else:
-                    left_out[name] = "no numbers"
-            if len(dates) == 1 and not any(tokens(name) & WORDS["t"] for name in columns):  # an index without a name, say
-                columns = {"time [ns]" if name in dates else name: values for name, values in columns.items()}
-            if names is not None:
-                joints = joints or tuple(names[0])
-                columns = in_one_order(path.name, row, joints, names, columns)
-            yield Table(path.name, columns, row, left_out=left_out, joints=dict(enumerate(joints, 1)))
-            row += len(batch)
-    arrow.default_memory_pool().release_unused()  # several batches, which nobody else would use again
-
-
-def of_one_length(file: str, name: str, row: int, lists: list[list[float] | None]) -> np.ndarray:
-    """Return lists of numbers as a matrix, a row each. Raises InputError: they differ in length."""
-    width = next((len(values) for values in lists if values is not None), 0)
-    wrong = next((i for i, values in enumerate(lists) if values is not None and len(values) != width), None)
-    if wrong is not None:
-        raise bad_row(file, row + wrong, f"{name} holds {len(lists[wrong] or ())} numbers, the first {width}")
-    return np.array([[np.nan] * width if values is None else values for values in lists], dtype=float)
-
-
-def in_one_order(
-    file: str, row: int, joints: tuple[str, ...], names: list[list[str]], columns: dict[str, np.ndarray]
-) -> dict[str, np.ndarray]:
-    """Return the columns, each row of matrices sorted to the order of `joints`; `names` are the joints of each row."""
-    wrong = next((i for i, found in enumerate(names) if found is None or set(found) != set(joints)), None)
-    if wrong is not None:
-        raise bad_row(file, row + wrong, f"joints {names[wrong]}, the first row has {list(joints)}", "keep the robot's rows only")
-    order = np.array([[found.index(joint) for joint in joints] for found in names])
-    return {
-        name: np.take_along_axis(column, order, axis=1) if column.ndim == 2 and column.shape[1] == len(joints) else column
-        for name, column in columns.items()
-    }
+        yield from tables(path.name, batches(file, rows))
 
 
 def batches(file: Any, rows: int) -> Iterator[Any]:

@@ -320,7 +320,7 @@ def parsed(file: str, dialect: Dialect, lines: list[str], row: int, repair: bool
 
 
 class BadRow(Exception):
-    """What is wrong with a row, and the fix. A formula is an error even where other bad rows are left out."""
+    """The fault of a row, and the fix. A formula is an error even where other bad rows are left out."""
 
     def __init__(self, fault: str, fix: str, *, is_formula: bool = False) -> None:
         super().__init__(fault)

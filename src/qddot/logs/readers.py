@@ -14,16 +14,18 @@ from qddot.errors import InputError, QddotError
 from qddot.files import NotAFileError, refuse_irregular
 from qddot.logs.column_names import WORDS, parsed_name
 from qddot.logs.read_arrays import read_mat, read_npy, read_npz, read_parquet
+from qddot.logs.read_arrow import read_arrow
 from qddot.logs.read_bags import bag_files, read_bag
 from qddot.logs.read_csv import read_csv
 from qddot.logs.table import Hints, Table
 from qddot.thresholds import HALF_SAMPLE, ROWS_AT_ONCE
 
 TEXT = (".csv", ".txt", ".tsv", ".dat", ".log")
-SUFFIXES = (*TEXT, ".csv.gz", ".npz", ".npy", ".mat", ".h5", ".hdf5", ".parquet", ".db3", ".mcap")
+SUFFIXES = (*TEXT, ".csv.gz", ".npz", ".npy", ".mat", ".h5", ".hdf5", ".parquet", ".feather", ".arrow", ".db3", ".mcap")
 NOTHING = Hints()
 TO_ONE_CLOCK = "bring all to the times of one, as docs/logs.md does with np.interp"
-MAGIC = (b"PAR1", b"\x89MCAP", b"\x89HDF", b"SQLite format 3", b"MATLAB", b"\x93NUMPY", b"PK")  # first bytes of binary formats
+# first bytes of binary formats
+MAGIC = (b"PAR1", b"ARROW1", b"FEA1", b"\x89MCAP", b"\x89HDF", b"SQLite format 3", b"MATLAB", b"\x93NUMPY", b"PK")
 
 Source = str | PathLike[str] | Mapping[str, str | PathLike[str]]
 
@@ -85,6 +87,8 @@ def read_file(path: Path, rows: int, hints: Hints) -> Iterator[Table]:
                 yield from read_mat(path, rows)
             case ".parquet":
                 yield from read_parquet(path, rows)
+            case ".feather" | ".arrow":
+                yield from read_arrow(path, rows)
             case ".db3" | ".mcap":
                 yield from read_bag(path, rows, hints)
             case ".zst" | ".zstd":

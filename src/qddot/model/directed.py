@@ -53,8 +53,10 @@ def number(name: str, value: object) -> Scalar:
     try:
         return as_scalar(value)
     except (TypeError, ValueError) as error:
-        raise refuse(name, value, str(error)) from None
+        raise refuse(name, value, str(error), "give a finite number") from None
 
 
-def refuse(name: str, value: object, rule: str, fix: str = "give a finite number") -> ModelValueError:
-    return ModelValueError(rule, element="drive", attribute=name, text=str(value), fix=fix)
+def refuse(name: str, value: object, rule: str, fix: str) -> ModelValueError:
+    """Return the error for a constant of a drive: its value, the rule and the fix."""
+    text = "a variable" if getattr(value, "is_open", False) else str(value)
+    return ModelValueError(rule, element="drive", attribute=name, text=text, fix=fix)

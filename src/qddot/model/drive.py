@@ -77,7 +77,7 @@ class Drive(Friction):
 
     def __post_init__(self) -> None:
         if self.side not in SIDES:
-            raise refuse("side", self.side, f"not one of {', '.join(SIDES)}")
+            raise refuse("side", self.side, f"not one of {', '.join(SIDES)}", "give one of them")
         self.check_friction()
         for name in MECHANICAL:
             value = number(name, getattr(self, name))
@@ -90,10 +90,12 @@ class Drive(Friction):
         if self.series_stiffness is not None:
             object.__setattr__(self, "series_stiffness", _positive("series_stiffness", self.series_stiffness))
         elif not is_zero(self.series_damping):
-            raise refuse("series_damping", self.series_damping, "only an elastic gear has it: give series_stiffness")
+            raise refuse("series_damping", self.series_damping, "only an elastic gear has it", "give series_stiffness")
         for given, needed in (("torque_constant", "resistance"), ("resistance", "torque_constant"), ("inductance", "resistance")):
             if not is_zero(getattr(self, given)) and is_zero(getattr(self, needed)):
-                raise refuse(given, getattr(self, given), f"an electric motor has a {needed.replace('_', ' ')} too: give {needed}")
+                raise refuse(
+                    given, getattr(self, given), f"an electric motor has a {needed.replace('_', ' ')} too", f"give {needed}"
+                )
         if self.rotor_axis is not None:
             object.__setattr__(self, "rotor_axis", _axis(self.rotor_axis))
         if self.torque_speed is not None:
@@ -188,7 +190,7 @@ def _axis(value: Sequence[Scalar]) -> Vec:
     try:
         axis, length = unit(vec(value))
     except (TypeError, ValueError) as error:
-        raise refuse("rotor_axis", value, str(error)) from None
+        raise refuse("rotor_axis", value, str(error), "give three finite numbers") from None
     if is_zero(length):
         raise refuse("rotor_axis", value, "an axis has a direction", "give a vector that is not zero")
     return axis

@@ -71,7 +71,7 @@ class Friction:
             value = getattr(self, name)
             value = either_way(name, value) if name in DIRECTED else number(name, value)
             object.__setattr__(self, name, value)
-            if name not in DIRECTED and name != "offset":
+            if name not in (*DIRECTED, *ANY_SIGN):
                 not_negative(name, value)
         if not is_symbolic(self.load_friction) and self.load_friction >= 1:
             raise refuse(
@@ -82,11 +82,16 @@ class Friction:
             )
         for dry, static in zip(pair(self.coulomb), pair(self.static)):
             if not is_zero(static) and not is_symbolic(static - dry) and static < dry:
-                raise refuse("static", self.static, f"less than the Coulomb friction {dry}: a joint at rest holds at least as much")
+                raise refuse(
+                    "static",
+                    self.static,
+                    f"less than the Coulomb friction {dry}: a joint at rest holds at least as much",
+                    "give more",
+                )
         smooth = not is_zero(self.smoothing_velocity)
         if smooth and is_zero(self.stribeck_velocity) and not all(map(is_zero, pair(self.static))):
             raise refuse(
-                "static", self.static, "smoothed friction holds nothing at rest: give stribeck_velocity, or no smoothing_velocity"
+                "static", self.static, "smoothed friction holds nothing at rest", "give stribeck_velocity, or no smoothing_velocity"
             )
 
     @property

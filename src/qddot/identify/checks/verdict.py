@@ -60,11 +60,11 @@ class Concern:
 class Verdict:
     """Verdict on a fit.
 
-    >>> verdict = qddot.identify.Verdict((qddot.identify.Concern("clipped", "joint1 was at its limit"),))
+    >>> verdict = qddot.identify.Verdict((qddot.identify.Concern("at a limit", "joint1 has clipped torques"),))
     >>> print(verdict)
     NOT identified
-    - clipped: joint1 was at its limit
-    >>> verdict.identified, verdict.has("clipped")
+    - clipped torques: joint1 has clipped torques
+    >>> verdict.identified, verdict.has("at a limit")
     (False, True)
     """
 

@@ -10,7 +10,7 @@ import numpy as np
 from qddot.errors import InputError
 from qddot.model.directed import pair
 from qddot.model.field import Arrays
-from qddot.model.friction import LAWS, LOAD, OTHER_WAY, ShaftFriction
+from qddot.model.friction import ANY_SIGN, LAWS, LOAD, OTHER_WAY, ShaftFriction
 
 POWERS = ("viscous", "viscous_quadratic", "viscous_cubic")
 PULLS = ("pull", "pull_rise")  # torque per radian, and per square radian, beyond the edge
@@ -83,7 +83,7 @@ def is_smooth(name: str, names: Container[str]) -> bool:
 def is_friction(name: str) -> bool:
     """Return True if a parameter of this name is a constant of friction that brakes, which an offset is not."""
     kind = name.rpartition(".")[2].removesuffix(OTHER_WAY)
-    return kind == LOAD or any(kind == law.name and kind != "offset" for law in LAWS)
+    return kind == LOAD or kind in {law.name for law in LAWS}.difference(ANY_SIGN)
 
 
 def is_harmonic(kind: str) -> bool:
