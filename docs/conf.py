@@ -1,12 +1,9 @@
 """Sphinx: the pages are Markdown; their code runs in the tests as doctests."""
 
 import re
-import runpy
 from pathlib import Path
 
 from latex2mathml.converter import convert
-
-DOCS = Path(__file__).parent
 
 project = "qddot"
 author = "The qddot authors"
@@ -20,10 +17,6 @@ exclude_patterns = ["_build"]
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
 suppress_warnings = ["myst.xref_missing", "ref.python"]  # links out of docs; shapes such as (samples, nv) that are no names
-
-
-rooms = runpy.run_path(str(DOCS.parent / "tools" / "draw_rooms.py"))
-(DOCS / "images" / "rooms.svg").write_text(rooms["picture"](rooms["layers"]()), encoding="utf-8")
 
 
 def as_code(app, what, name, obj, options, lines) -> None:
@@ -46,7 +39,8 @@ def setup(app) -> None:
             import docutils.nodes
 
             formula = convert(node.astext(), display=display)
-            self.body.append(f'<div style="margin: 1em 0; overflow-x: auto">{formula}</div>' if display == "block" else formula)
+            block = f'<div style="margin: 0.6em 0; padding: 0.4em 0; overflow-x: auto">{formula}</div>'  # room for exponents
+            self.body.append(block if display == "block" else formula)
             raise docutils.nodes.SkipNode
 
         return visit, None

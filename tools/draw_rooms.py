@@ -2,7 +2,7 @@
 
     python tools/draw_rooms.py docs/images/rooms.svg
 
-The docs draw it anew each time they are built, so that it stays true.
+A test compares the picture with the contract, so that it stays true.
 """
 
 from __future__ import annotations
