@@ -129,10 +129,7 @@ class Constrained:
                 f"closed forms of lam, qdd and P are for at most {LARGEST} joints and rows together, here are {n} and {k}: take "
                 "A, Adot, N and reduced, or the numbers of Robot.constrained_forward_dynamics"
             )
-        X, Y, Z, d = bordered_inverse(self.equations.M.entries, self.A.entries)
-        if not d:
-            raise SingularityError("the mass matrix is singular at every q: some motion of the joints moves no mass")
-        return X, Y, Z, d
+        return bordered_inverse(self.equations.M.entries, self.A.entries)
 
     @property
     def _driving(self) -> np.ndarray:
