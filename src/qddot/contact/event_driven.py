@@ -265,7 +265,7 @@ class Held:
         return float(self.solved(t, *np.split(y, 2))[1][:, 0].min())
 
     def hold(self, t: float, y: np.ndarray) -> float:
-        """Return what becomes zero where a sliding contact comes to rest, or a sticking one reaches the edge of its cone."""
+        """Return a number that is zero where a sliding contact comes to rest, or a sticking one reaches the edge of its cone."""
         q, qd = np.split(y, 2)
         contacts = self.contacts
         if self.slides.any():
