@@ -81,9 +81,7 @@ def ours(request, monkeypatch):
         lambda n, place: place.__setitem__(0, STREAM) or n - DEVICE
     )
     place = lambda x: constant(ctypes.cast(x, P).value)  # noqa: E731
-    monkeypatch.setattr(
-        torch_ir, "address", lambda name: place(index) if name == "aoti_torch_get_device_index" else address(name)
-    )
+    monkeypatch.setattr(torch_ir, "address", lambda name: place(index) if name == "aoti_torch_get_device_index" else address(name))
     monkeypatch.setattr(torch_cuda, "stream_getter", lambda: place(stream))
     monkeypatch.setattr(torch_cuda, "start_address", lambda: ctypes.cast(driver.start, P).value)
     target = Here(operation)
