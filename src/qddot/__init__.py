@@ -124,7 +124,8 @@ def load(
         floating: let the root link move freely instead of fixing it to the world.
         gravity: acceleration (3,) in m/s^2, instead of the file's own or the default (0, 0, -9.81).
         symbolic: keep symbols for which the file gives values.
-        arguments: values of a xacro file's `<xacro:arg>`s, such as `{"prefix": "left_"}`.
+        arguments: values of a xacro file's `<xacro:arg>`s, such as `{"prefix": "left_"}`, and of variables of the environment that
+            it asks for.
         packages: folders of packages that a description names by `package://` or `$(find ...)`, if they are not above or beside
             it. Files are opened only in these folders and in the description's own.
 

@@ -1105,7 +1105,7 @@ class Robot:
             constraints: one (see `qddot.holonomic`, `qddot.pfaffian`, `qddot.connect` and the like) or several; None: those of the
                 description. All methods with constraints take them so.
             f_ext, f_tip: as in `inverse_dynamics`.
-            tolerance: refuse a state where some `|h|` or `|A qd|` is larger. None: the state is taken as it is.
+            tolerance: refuse a state where some `|phi|` or `|A qd|` is larger. None: the state is taken as it is.
             variables: values for the robot's variables (`with_variable`): name -> (...) or (..., size).
 
         Raises:
@@ -1158,7 +1158,7 @@ class Robot:
 
     @on_host_without_programs
     def constraint_residual(self, q: ArrayLike, constraints: Any = None, *, variables: Any = None) -> np.ndarray:
-        """h(q) (..., k) of the holonomic constraints: zero where they are satisfied.
+        """phi(q) (..., k) of the holonomic constraints: zero where they are satisfied.
 
         >>> robot = qddot.load("two_link")
         >>> wall = qddot.point_on_plane("body_2", point=(1.0, 0, 0), normal=(1, 0, 0))
@@ -1169,7 +1169,7 @@ class Robot:
 
     @on_host_without_programs
     def constraint_jacobian(self, q: ArrayLike, constraints: Any = None, *, variables: Any = None) -> np.ndarray:
-        """A(q) (..., k, nv) with `A qd = 0`; of holonomic constraints `dh/dq`, along the tangent where q holds quaternions.
+        """A(q) (..., k, nv) with `A qd = 0`; of holonomic constraints `dphi/dq`, along the tangent where q holds quaternions.
 
         >>> robot = qddot.load("two_link")
         >>> wall = qddot.point_on_plane("body_2", point=(1.0, 0, 0), normal=(1, 0, 0))
@@ -1239,7 +1239,7 @@ class Robot:
 
     @on_host
     def project(self, q: ArrayLike, constraints: Any = None, *, tolerance: float = 1e-12, variables: Any = None) -> np.ndarray:
-        """A configuration (..., nq) near q that satisfies the holonomic constraints: all `|h|` at most `tolerance`.
+        """A configuration (..., nq) near q that satisfies the holonomic constraints: all `|phi|` at most `tolerance`.
 
         Raises:
             ConvergenceError: none was found; the message gives the residual that is left.

@@ -1,4 +1,4 @@
-"""What a constraint becomes: h, A along the tangent, and its exact rate; and what is refused."""
+"""What a constraint becomes: phi, A along the tangent, and its exact rate; and what is refused."""
 
 from __future__ import annotations
 

@@ -20,12 +20,6 @@ mpl.use("Agg")
 from matplotlib import pyplot as plt  # noqa: E402
 
 
-@pytest.fixture(autouse=True)
-def close():
-    yield
-    plt.close("all")
-
-
 @pytest.mark.parametrize("name", ["two_link", "rp_arm", "cart_pole", "four_bar", "arm7", "delta", "puma560"])
 def test_every_robot_is_drawn(name):
     robot = qddot.load(name)

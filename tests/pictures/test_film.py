@@ -23,12 +23,6 @@ from matplotlib import pyplot as plt  # noqa: E402
 from PIL import Image, ImageSequence  # noqa: E402
 
 
-@pytest.fixture(autouse=True)
-def close():
-    yield
-    plt.close("all")
-
-
 @pytest.fixture(scope="module")
 def motion():
     return qddot.load("two_link").simulate([0.3, 0.4], None, 0.5, step=0.01)

@@ -21,12 +21,6 @@ from matplotlib import pyplot as plt  # noqa: E402
 from matplotlib.axes import Axes  # noqa: E402
 
 
-@pytest.fixture(autouse=True)
-def close():
-    yield
-    plt.close("all")
-
-
 @pytest.fixture(scope="module")
 def motion():
     return qddot.load("two_link").simulate([0.3, 0.4], None, 0.1, torque=[0.1, 0.0], step=0.01)

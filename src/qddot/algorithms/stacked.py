@@ -9,40 +9,17 @@ A holds the joint motions, G the inertias, W the transforms from parent to child
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from qddot.algorithms.kinematics import Scalars, joint_poses
 from qddot.model.lower import WORLD
 from qddot.model.model import LiftedModel
 from qddot.model.spatial import Motion, RigidInertia, Transform, Vec, diagonal, skew
+from qddot.robot_results import NewtonEuler, NewtonEulerBlocks
 
 
-class Blocks(NamedTuple):
-    """Matrices of the stacked form: object arrays of scalars, six rows a body, in its frame on its joint with z along the axis."""
-
-    A: np.ndarray  # (6 bodies, nv), the joints' motions: column c has one for each body whose joint rate c drives
-    L: np.ndarray  # (6 bodies, 6 bodies), `(1 - W)^-1`: in a body's row, the transform from each of its ancestors
-    W: np.ndarray  # (6 bodies, 6 bodies), in a body's row, and in its parent's column, the transform `Ad` from the parent
-    G: np.ndarray  # (6 bodies, 6 bodies), the inertias on the diagonal
-    ad_Aqd: np.ndarray  # (6 bodies, 6 bodies), brackets of the joints' velocities on the diagonal
-    ad_V: np.ndarray  # (6 bodies, 6 bodies), brackets of the twists on the diagonal
-    V: np.ndarray  # (6 bodies,), the twists `L A qd`
-    Vdot_base: np.ndarray  # (6 bodies,), minus the acceleration of gravity, in the frames of the bodies joined to the base
-
-
-class Stacked(NamedTuple):
-    """Terms of the equation of motion for the bodies alone, without drives: object arrays of scalars."""
-
-    M: np.ndarray
-    c: np.ndarray
-    g: np.ndarray
-    Mdot: np.ndarray
-
-
-def newton_euler_blocks(model: LiftedModel, q: Scalars, qd: Scalars) -> Blocks:
-    """Return the matrices of all bodies."""
+def newton_euler_blocks(model: LiftedModel, q: Scalars, qd: Scalars) -> NewtonEulerBlocks:
+    """Return the matrices of all bodies, as object arrays of scalars."""
     n, X = 6 * len(model.bodies), joint_poses(model, q)
     A, G, W, L, base = zeros(n, model.nv), zeros(n, n), zeros(n, n), zeros(n, n), zeros(n)
     ad_Aqd, ad_V = zeros(n, n), zeros(n, n)
@@ -62,17 +39,17 @@ def newton_euler_blocks(model: LiftedModel, q: Scalars, qd: Scalars) -> Blocks:
         at = block(body.index)
         ad_Aqd[at, at] = ad(body.velocity(qd))
         ad_V[at, at] = ad(Motion(Vec(*V[at][:3]), Vec(*V[at][3:])))
-    return Blocks(A, L, W, G, ad_Aqd, ad_V, V, base)
+    return NewtonEulerBlocks(A, L, W, G, ad_Aqd, ad_V, V, base)
 
 
-def multiplied_out(blocks: Blocks) -> Stacked:
-    """Return M, c, g and Mdot as products of the stacked matrices."""
+def multiplied_out(blocks: NewtonEulerBlocks) -> NewtonEuler:
+    """Return M, c, g and Mdot of the bodies alone, without drives, as products of the stacked matrices."""
     A, L, W, G, ad_Aqd, ad_V, V, base = blocks
     LA = L @ A
     M = LA.T @ G @ LA
     c = -(LA.T @ ((G @ L @ ad_Aqd @ W + ad_V.T @ G) @ V))
     turning = LA.T @ G @ L @ ad_Aqd @ W @ LA
-    return Stacked(M, c, LA.T @ G @ (L @ base), -turning.T - turning)
+    return NewtonEuler(M, c, LA.T @ G @ (L @ base), -turning.T - turning)
 
 
 def block(i: int) -> slice:

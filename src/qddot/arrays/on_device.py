@@ -63,7 +63,7 @@ class TorchTensors:
 
 
 class CupyArrays:
-    """The operations of `TorchTensors`, on CuPy arrays."""
+    """The operations of `TorchTensors` for CuPy arrays."""
 
     def view(self, x: Any) -> View:
         return View(x.data.ptr, x.shape, tuple(s // x.itemsize for s in x.strides), str(x.dtype), x.device.id)

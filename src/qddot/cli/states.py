@@ -7,12 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from qddot.errors import InputError, missing_extra
+from qddot.errors import InputError
 from qddot.logs.column_names import WORDS, shown, tokens
 from qddot.logs.layout import Group, Layout, grouped, guessed, in_robot_order
 from qddot.logs.readers import read
 from qddot.logs.table import Table, joined
 from qddot.robot import Robot
+from qddot.simulate.trajectory import write_csv, write_parquet
 
 
 class States(NamedTuple):
@@ -85,13 +86,4 @@ def write_results(path: str, parts: dict[str, Any], states: int | None) -> None:
         for index in np.ndindex(array.shape[1:]):
             label = name + ("" if not index else "".join(str(i + 1) for i in index) if max(array.shape[1:]) < 10 else str([*index]))
             columns[label.replace(" ", "")] = array[(slice(None), *index)]
-    if Path(path).suffix.lower() == ".parquet":
-        try:
-            import pyarrow  # type: ignore[import-not-found]
-            import pyarrow.parquet  # type: ignore[import-not-found]
-        except ImportError:
-            raise missing_extra("pyarrow", "parquet", "writing Parquet") from None
-        pyarrow.parquet.write_table(pyarrow.table({name: np.ascontiguousarray(x) for name, x in columns.items()}), path)
-    else:
-        header = ",".join(f'"{name}"' if "," in name else name for name in columns)
-        np.savetxt(path, np.column_stack(list(columns.values())), delimiter=",", header=header, comments="", fmt="%.17g")
+    (write_parquet if Path(path).suffix.lower() == ".parquet" else write_csv)(path, columns)

@@ -207,7 +207,7 @@ class ConstrainedTree:
         return found
 
     def on_constraints(self, q: Scalars, qd: Scalars, tolerance: float) -> list[Scalar]:
-        """Return margins, positive where no `|h|` and no `|A qd|` is larger than a tolerance."""
+        """Return margins, positive where no `|phi|` and no `|A qd|` is larger than a tolerance."""
         flat, _ = self.replayed(self.moving, q, qd)
         rates = [dot(flat[i : i + self.model.nv], qd) for i in range(0, len(flat), self.model.nv)]
         return [tolerance**2 - x * x for x in (*self.replayed(self.closing, q, qd)[1], *rates)]

@@ -55,7 +55,7 @@ def constraint_program(model: Model, constraints: Sequence[Constraint], wanted: 
 
 
 def constraint_rows(model: LiftedModel, constraints: Sequence[Constraint], q: list[Expr], qd: list[Expr]) -> Rows:
-    """Return the rows of all constraints; for holonomic ones `A = dh/dq dq/dqd`, along the tangent where q has quaternions."""
+    """Return the rows of all constraints; for holonomic ones `A = dphi/dq dq/dqd`, along the tangent where q has quaternions."""
     motions = [coordinate_rates(model, q, [1.0 if i == k else 0.0 for i in range(model.nv)]) for k in range(model.nv)]
     found = Rows([], [])
     for constraint in constraints:

@@ -44,7 +44,7 @@ def signatures(programs: Mapping[str, Program]) -> dict[str, list[int]]:
     return {name: [x.size for x in program.shown] for name, program in programs.items()}
 
 
-class Recording:
+class Tracing:
     """A trace with named inputs; `lifted` is the model, with gravity and inertial parameters as inputs if these are named."""
 
     def __init__(self, model: Model, names: Sequence[str]) -> None:
@@ -63,7 +63,7 @@ class Recording:
 
 def poses(model: Model) -> Program:
     """Return the program of each body's pose in the world: three rows of a 4 x 4 matrix."""
-    r = Recording(model, ("q",))
+    r = Tracing(model, ("q",))
     found = world_poses(r.lifted, r.given["q"])
     rows = [matrix_rows(found[body.index]) for body in model.bodies]
     return r.program("poses", output("T", rows, 2) if rows else Output("T", (0, 12), ()))
@@ -75,7 +75,7 @@ def matrix_rows(T: Transform) -> list:
 
 def dynamics(model: Model) -> Program:
     """Return the program of the terms of the equation of motion except friction, the energies, and the centre of mass."""
-    r = Recording(model, ("q", "qd", "gravity", "parameters"))
+    r = Tracing(model, ("q", "qd", "gravity", "parameters"))
     lifted, q, qd = r.lifted, r.given["q"], r.given["qd"]
     return r.program(
         "dynamics",
@@ -91,12 +91,12 @@ def dynamics(model: Model) -> Program:
 
 def rates(model: Model) -> Program:
     """Return the program of dq/dt."""
-    r = Recording(model, ("q", "qd"))
+    r = Tracing(model, ("q", "qd"))
     return r.program("rates", output("dq", coordinate_rates(r.lifted, r.given["q"], r.given["qd"]), 1))
 
 
 def tip_jacobian(model: Model, frame: str) -> Program:
-    r = Recording(model, ("q",))
+    r = Tracing(model, ("q",))
     columns = jacobian.jacobian(r.lifted, r.given["q"], frame, "world_aligned")
     return r.program("jacobian", output("J", jacobian.rows(columns), 2))
 
@@ -104,7 +104,7 @@ def tip_jacobian(model: Model, frame: str) -> Program:
 def spheres(model: Model, places: Sequence[tuple[str, Sequence[float]]]) -> Program:
     """Return the program of the centres of spheres (frame, place in it), origins of their frames, and the Jacobians at these (world
     axes)."""
-    r = Recording(model, ("q",))
+    r = Tracing(model, ("q",))
     q = r.given["q"]
     poses = world_poses(r.lifted, q)
     centers, origins, rows = [], [], []
@@ -119,13 +119,13 @@ def spheres(model: Model, places: Sequence[tuple[str, Sequence[float]]]) -> Prog
 
 def delivered(model: Model) -> Program:
     """Return the program of the joint forces less friction, `delivered_torque(qd, tau)`."""
-    r = Recording(model, ("qd", "tau"))
+    r = Tracing(model, ("qd", "tau"))
     return r.program("delivered_torque", output("load", delivered_torque(r.lifted, r.given["qd"], r.given["tau"]), 1))
 
 
 def demanded(model: Model) -> Program:
     """Return the program of the joint forces that overcome friction and exert a load, `demanded_torque(qd, load)`."""
-    r = Recording(model, ("qd", "load"))
+    r = Tracing(model, ("qd", "load"))
     return r.program(
         "demanded_torque", output("tau", inverse_dynamics.demanded_torque(r.lifted, r.given["qd"], r.given["load"]), 1)
     )

@@ -20,20 +20,11 @@ TEXTS = ("toml", "json", "yaml")
 
 
 def load_model(source: str | PathLike[str] | IO[Any], *, format: str | None = None, **how: Any) -> Model:
-    """Return a robot from a file, from an open file, or by name from the catalog.
+    """Return a robot from a file, from an open file, or by name from the catalog; see `qddot.load`.
 
     Args:
-        source: path of a .urdf, .xacro, .xml (URDF or MJCF), .toml, .json, .yaml or .yml file, one of `catalog_names()`, or an
-            object with a method `read`.
         format: format of an open file, one of `qddot.formats.source.FORMATS`; None: by its name or its content.
         how: see `read_model`.
-
-    Raises:
-        FileNotFoundError: no such file.
-        UnknownNameError: no such robot in the catalog, or no such argument in the xacro file.
-        InputError: arguments for a file that is not xacro.
-        ModelFormatError: not a format that is read.
-        ModelError: see its subclasses: the file does not describe a robot.
     """
     if hasattr(source, "read"):
         return read_model(from_stream(source, format), **how)  # type: ignore[arg-type]
@@ -67,17 +58,7 @@ def read_model(
     arguments: Mapping[str, object] | None = None,
     packages: Mapping[str, str | PathLike[str]] | None = None,
 ) -> Model:
-    """Return the robot in a description.
-
-    Args:
-        strict: refuse what is otherwise kept with a `ModelWarning` (see `qddot.load`).
-        floating: let the root move freely: adds a link `world` and a free joint `floating_base`, whose coordinates come first
-            (`world_2` and the like where a name is taken).
-        gravity: acceleration (3,) in the root's axes, m/s^2, instead of the file's.
-        symbolic: keep the symbols for which the file gives values (our own text format only).
-        arguments: values of a xacro file's `<xacro:arg>`s, and of the environment variables it asks for.
-        packages: folders of packages whose files the description may open, besides those above or beside it.
-    """
+    """Return the robot in a description, read with the options of `qddot.load`. Raises InputError: arguments, but no xacro file."""
     if gravity is not None:
         gravity = _gravity(gravity)
     if arguments and source.kind != "xacro":
@@ -100,7 +81,7 @@ def _read(source: Description, strict: bool, gravity: Any, symbolic: bool, argum
     if source.kind in TEXTS:
         from qddot.formats.text import parse_text
 
-        return parse_text(source, reach, strict=strict, gravity=gravity, symbolic=symbolic)
+        return parse_text(source, reach, strict=strict, gravity=gravity, symbolic=symbolic)[0]
     from qddot.formats.urdf import TOP, robot_of
     from qddot.formats.xml_tree import parse_xml
 

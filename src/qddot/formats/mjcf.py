@@ -42,17 +42,8 @@ STILL = Transform(Mat(Vec(1.0, 0.0, 0.0), Vec(0.0, 1.0, 0.0), Vec(0.0, 0.0, 1.0)
 def model_of(
     root: Element, description: Description, reach: Reach, *, strict: bool = False, gravity: Sequence[Scalar] | None = None
 ) -> Model:
-    """Return the robot in the root element of an MJCF file and in the files it includes.
-
-    Args:
-        reach: files that it may open.
-        strict: refuse inertias no real body has, forces that the model cannot hold and meshes out of reach, instead of warning.
-        gravity: acceleration (3,) in the world's axes, m/s^2; by default the file's.
-
-    Raises:
-        MissingExtraError: the package `mujoco` is not installed.
-        ModelError: a subclass says what is wrong, with file and line.
-    """
+    """Return the robot in the root element of an MJCF file and in the files it includes, which are in `reach`. Raises
+    MissingExtraError: the package `mujoco` is not installed."""
     if root.tag != "mujoco":
         raise ModelFormatError(f"the root is <{root.tag}>, expected <mujoco>", place=root.place, fix="this reads MJCF")
     compiled = compile_source(read_source(root, description.name, reach, strict), reach)

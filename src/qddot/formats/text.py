@@ -102,33 +102,14 @@ def symbol_places(source: Description, reach: Reach) -> dict[str, Place]:
     """Return the first place of each symbol without a value in a description that can be read."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return _parsed(source, reach)[1].places
+        return parse_text(source, reach)[1].places
 
 
 def parse_text(
     source: Description, reach: Reach, *, strict: bool = False, gravity: Sequence[Scalar] | None = None, symbolic: bool = False
-) -> Model:
-    """Return the robot in a TOML, JSON or YAML text of our own schema.
-
-    Args:
-        reach: files that it may open for meshes.
-        strict: refuse inertias that no real body has, instead of warning.
-        gravity: used instead of the file's.
-        symbolic: keep the symbols for which the file gives `values`.
-
-    Raises:
-        ModelSyntaxError: the file is not well-formed.
-        ModelLimitError: the file is too large or too deeply nested.
-        ModelFormatError: the file describes no robot.
-        ModelError: see its other subclasses; each names the file and the line.
-    """
-    return _parsed(source, reach, strict, gravity, symbolic)[0]
-
-
-def _parsed(
-    source: Description, reach: Reach, strict: bool = False, gravity: Sequence[Scalar] | None = None, symbolic: bool = False
 ) -> tuple[Model, Scope]:
-    """Return the robot, and the scope of names in its description."""
+    """Return the robot in a TOML, JSON or YAML text of our own schema, and the scope of names in it; for the options see
+    `qddot.load`. `reach`: files that it may open for meshes."""
     form, root = _form(parse_document(source.data, source.name, source.kind))
     faults, scope = Faults(), _scope(root, symbolic, reach)
     with faults:

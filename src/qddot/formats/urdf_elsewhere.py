@@ -58,18 +58,10 @@ def _is_not_zero(text: str) -> bool:
         return bool(text)
 
 
-def _is_true(text: str) -> bool:
-    return text.lower() in ("true", "1")
-
-
-def _is_false(text: str) -> bool:
-    return text.lower() in ("false", "0")
-
-
 PHYSICS: dict[str, tuple[Callable[[str], bool], str]] = {  # tag -> (does its text change the motion?, fix)
     "springStiffness": (_is_not_zero, '<qddot_drive stiffness="..." rest="..."/> in its joint says it'),
     "dampingFactor": (_is_not_zero, 'give the joint <dynamics damping="..."/>'),
-    "gravity": (_is_false, "add the weight by f_ext, if it is not to fall"),
-    "turnGravityOff": (_is_true, "add the weight by f_ext, if it is not to fall"),
+    "gravity": (lambda text: text.lower() in ("false", "0"), "add the weight by f_ext, if it is not to fall"),
+    "turnGravityOff": (lambda text: text.lower() in ("true", "1"), "add the weight by f_ext, if it is not to fall"),
     "motorInertia": (_is_not_zero, '<qddot_drive rotor_inertia="..." gear_ratio="..."/> in its joint says it'),
 }

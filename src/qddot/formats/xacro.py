@@ -43,17 +43,7 @@ PARAMETER = re.compile(rf"\s*([^\s:=]+?)\s*:?=\s*(\^\|?)?({DEFAULT})(?:\s+|$)|\s
 def expand(
     source: Description, arguments: Mapping[str, Any] | None = None, packages: Mapping[str, Any] | None = None
 ) -> tuple[Element, Files]:
-    """Return the expanded document, and the files in its reach.
-
-    Args:
-        source: the xacro file.
-        arguments: values of its `<xacro:arg>`s.
-        packages: folders of packages besides those above or beside the file.
-
-    Raises:
-        UnknownNameError: an argument the file does not have.
-        ModelError: a subclass says what is wrong, with file and line.
-    """
+    """Return the expanded document, and the files in its reach. Raises UnknownNameError: an argument the file does not have."""
     given = {}
     for name, value in (arguments or {}).items():
         if not isinstance(name, str) or not isinstance(value, (str, int, float)):

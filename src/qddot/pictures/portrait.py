@@ -73,12 +73,12 @@ def others(model: Model) -> list[str]:
         found.append(f"symbols: {', '.join(sorted(map(str, model.symbols)))}")
     if model.kinematics_only:
         found.append(f"kinematics only: {model.kinematics_only}")
-    elif model.bodies and not any(map(is_inert, model.bodies)):
+    elif model.bodies and not any(map(has_inertia, model.bodies)):
         found.append("kinematics only: no link has a mass")
     return found
 
 
-def is_inert(body: Body) -> bool:
+def has_inertia(body: Body) -> bool:
     """True if a body has a mass, a moment of inertia, or a rotor at its joint."""
     return any(x != 0 for x in (body.inertia.m, body.drive.armature, *(x for row in body.inertia.I for x in row)))
 

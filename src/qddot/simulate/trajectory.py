@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -270,27 +271,14 @@ class Trajectory:
         >>> qddot.identify.Log.load("motion.csv").n  # joints of the recording it is read as
         2
         """
-        table = self.columns()
-        np.savetxt(
-            file_path("path", path),
-            np.column_stack(list(table.values())),
-            delimiter=",",
-            header=",".join(table),
-            comments="",
-            fmt="%.17g",
-        )
+        write_csv(path, self.columns())
 
     def to_parquet(self, path: str | Path) -> None:
         """Write the table of `columns` (needs the extra `parquet`).
 
         >>> qddot.load("two_link").simulate([0, 0], t=0.1).to_parquet("motion.parquet")
         """
-        try:
-            import pyarrow  # type: ignore[import-not-found]
-            import pyarrow.parquet  # type: ignore[import-not-found]
-        except ImportError:
-            raise missing_extra("pyarrow", "parquet", "writing Parquet") from None
-        pyarrow.parquet.write_table(pyarrow.table({name: np.ascontiguousarray(x) for name, x in self.columns().items()}), path)
+        write_parquet(path, self.columns())
 
     def plot(self, *signals: str, ax: Any = None) -> np.ndarray:
         """Draw positions, speeds, joint forces and energies over time (needs the extra `plot`); returns the axes, one per panel.
@@ -354,3 +342,21 @@ class Trajectory:
     def _refuse_batch(self, what: str) -> None:
         if self.q.ndim != 2:
             raise InputError(f"{what} shows one motion, this has a batch {self.q.shape[1:-1]}: take one with trajectory[:, i]")
+
+
+def write_csv(path: str | Path, columns: Mapping[str, np.ndarray]) -> None:
+    """Write columns (rows,) as CSV, with a header line and numbers that read back bit for bit."""
+    header = ",".join(f'"{name}"' if "," in name else name for name in columns)
+    table = np.column_stack(list(columns.values()))
+    np.savetxt(file_path("path", path), table, delimiter=",", header=header, comments="", fmt="%.17g")
+
+
+def write_parquet(path: str | Path, columns: Mapping[str, np.ndarray]) -> None:
+    """Write columns (rows,) as a Parquet file. Raises MissingExtraError: pyarrow is not installed."""
+    try:
+        import pyarrow  # type: ignore[import-not-found]
+        import pyarrow.parquet  # type: ignore[import-not-found]
+    except ImportError:
+        raise missing_extra("pyarrow", "parquet", "writing Parquet") from None
+    table = pyarrow.table({name: np.ascontiguousarray(x) for name, x in columns.items()})
+    pyarrow.parquet.write_table(table, file_path("path", path))

@@ -39,7 +39,7 @@ class Constrained:
     Attributes:
         equations: those of the open tree, with these letters: `equations.M` and so on.
         constraints: the constraints that are imposed.
-        residual: h(q) of the holonomic rows, which is zero.
+        residual: phi(q) of the holonomic rows, which is zero.
         A: (k, nv), `A qd = 0`.
     """
 
@@ -129,10 +129,7 @@ class Constrained:
                 f"closed forms of lam, qdd and P are for at most {LARGEST} joints and rows together, here are {n} and {k}: take "
                 "A, Adot, N and reduced, or the numbers of Robot.constrained_forward_dynamics"
             )
-        X, Y, Z, d = bordered_inverse(self.equations.M.entries, self.A.entries)
-        if not d:
-            raise SingularityError("the mass matrix is singular at every q: some motion of the joints moves no mass")
-        return X, Y, Z, d
+        return bordered_inverse(self.equations.M.entries, self.A.entries)
 
     @property
     def _driving(self) -> np.ndarray:
@@ -160,12 +157,12 @@ def constrained(model: Model, symbols: str, constraints: Sequence[Constraint]) -
     while True:
         equations = Equations(model, symbols, constants=found)
         try:
-            h, A = rows_of(equations, constraints)
+            phi, A = rows_of(equations, constraints)
             break
         except Missing as missing:
             found = (*found, missing.expression)
     further = {"force": equations.nv, "multiplier": len(A)}
-    return Constrained(Equations(model, symbols, constants=found, further=further), constraints, h, A)
+    return Constrained(Equations(model, symbols, constants=found, further=further), constraints, phi, A)
 
 
 class Missing(Exception):
@@ -177,7 +174,7 @@ class Missing(Exception):
 
 
 def rows_of(equations: Equations, constraints: Sequence[Constraint]) -> tuple[list[Any], list[list[Any]]]:
-    """Return the residual h(q) of the holonomic rows, and A of all rows."""
+    """Return the residual phi(q) of the holonomic rows, and A of all rows."""
     alphabet, nv = equations.alphabet, equations.nv
 
     def read(x: Any) -> Any:

@@ -18,8 +18,8 @@ import sympy
 from sympy import Symbol
 
 from qddot.arguments import shape_of
-from qddot.errors import InputError, SingularityError
-from qddot.symbolic.exact.minors import adjugate
+from qddot.errors import InputError
+from qddot.symbolic.exact.minors import mass_matrix_inverse
 from qddot.symbolic.form import Form, each
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class Forward:
                 f"accelerations in closed form are for at most {LARGEST} joints, this robot has {n}: take M, h and steps, or the "
                 "numbers of Robot.forward_dynamics"
             )
-        B, d = inverse(self.M.entries)
+        B, d = mass_matrix_inverse(self.M.entries, "here")
         return Form(self.equations, B @ (self.tau.entries - self.h.entries) / d, "forward_dynamics")
 
     @cached_property
@@ -137,7 +137,7 @@ def linearized(eq: Equations, q: Any, qd: Any, qdd: Any) -> LinearForms:
         raise InputError(
             f"linearisation in letters is for at most {LARGEST} joints, this robot has {n}: give q=, or take Robot.linearize"
         )
-    inverse_of_M, d = inverse(M)
+    inverse_of_M, d = mass_matrix_inverse(M, "here")
     slopes = np.array(
         [[eq.alphabet.derivative(x, j) for j in range(n)] + [eq.derivative(f"qd{j + 1}")(x) for j in range(n)] for x in tau],
         dtype=object,
@@ -146,14 +146,6 @@ def linearized(eq: Equations, q: Any, qd: Any, qdd: Any) -> LinearForms:
     A[:n, n:] = np.eye(n, dtype=object)
     A[n:], B[n:] = -inverse_of_M @ each(here, slopes) / d, inverse_of_M / d
     return LinearForms(Form(eq, A, "state_matrix"), Form(eq, B, "input_matrix"))
-
-
-def inverse(M: np.ndarray) -> tuple[np.ndarray, Any]:
-    """Return (B, d) with `M^-1 = B / d`. Raises SingularityError: M is singular."""
-    B, d = adjugate(M)
-    if not d:
-        raise SingularityError("the mass matrix is singular here: some motion of the joints moves no mass")
-    return B, d
 
 
 def by_letter(letter: str, values: Any, n: int) -> dict[str, Any]:

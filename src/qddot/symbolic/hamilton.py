@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qddot.errors import InputError, SingularityError
-from qddot.symbolic.exact.minors import adjugate
+from qddot.errors import InputError
+from qddot.symbolic.exact.minors import mass_matrix_inverse
 from qddot.symbolic.form import Form
 
 if TYPE_CHECKING:
@@ -103,7 +103,4 @@ class Hamilton:
                 f"closed forms in momenta are for at most {LARGEST} joints, this robot has {n}: take M qd = p as it stands, or the "
                 "numbers of Robot.hamilton_rates"
             )
-        B, d = adjugate(self.equations.mass_matrix.entries)
-        if not d:
-            raise SingularityError("the mass matrix is singular at every q: some motion of the joints moves no mass")
-        return B, d
+        return mass_matrix_inverse(self.equations.mass_matrix.entries)

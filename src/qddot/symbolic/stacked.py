@@ -1,7 +1,6 @@
 """Newton-Euler with every body stacked, in closed form: the blocks, and their products M, c, g and tau.
 
-V = L A qd        Vdot = L (A qdd - ad_Aqd W V + Vdot_base)        F = L^T (G Vdot - ad_V^T G V)        tau = A^T F
-M = A^T L^T G L A        c = -A^T L^T (G L ad_Aqd W + ad_V^T G) V        g = A^T L^T G L Vdot_base
+The formulas are those of `qddot.robot_results.NewtonEulerBlocks`.
 """
 
 from __future__ import annotations
@@ -18,18 +17,11 @@ if TYPE_CHECKING:
 
 
 class StackedForms:
-    """Blocks with six rows a body, angular first, in the body's frame, which stands on the joint with z along the axis. Bodies are
-    links and rotors; friction, springs and reflected inertia at the joints are left out.
+    """Blocks with six rows a body. Bodies are links and rotors; friction, springs and reflected inertia at the joints are left out.
 
     Attributes:
         bodies: names, in order: body i has the rows `6 i` to `6 i + 5`.
-        A: (6 n, nv), the joints' motions.
-        L: (6 n, 6 n), `(1 - W)^-1`: in the row of a body, the transformation of twists from each of its ancestors.
-        W: (6 n, 6 n), in the row of a body and the column of its parent, the transformation of twists from parent to body.
-        G: (6 n, 6 n), spatial inertias on the diagonal.
-        ad_Aqd, ad_V: (6 n, 6 n), brackets `[ad]` of the joints' velocities and of the twists, on the diagonal.
-        V: (6 n,), twists.
-        Vdot_base: (6 n,), minus the acceleration of gravity, seen from the bodies that stand on the base.
+        A, L, W, G, ad_Aqd, ad_V, V, Vdot_base: as in `qddot.robot_results.NewtonEulerBlocks`, of one state.
         M, c, g, Mdot: mass matrix, Coriolis torque, gravity torque and dM/dt from the blocks.
     """
 

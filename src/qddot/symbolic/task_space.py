@@ -73,8 +73,6 @@ def task_space(equations: Equations, frame: str | None, rows: Sequence[str] | No
     M, C, c, g = (form.entries for form in (equations.M, equations.C, equations.c, equations.g))
     square = len(rows) == n
     B, N, (d, e) = (square_inverse if square else weighted_inverse)(J.entries, M)
-    if not d:
-        raise SingularityError("the mass matrix is singular at every q: some motion of the joints moves no mass")
     return TaskSpace(
         frame,
         rows,

@@ -39,10 +39,6 @@ def friction(model: LiftedSystem, qd: Scalars) -> list[Scalar]:
     return model.at(found.friction, [0] * model.nv, qd)
 
 
-def no_springs(model: LiftedSystem, q: Scalars) -> list[Scalar]:
-    return [0.0] * model.nv  # they are part of V
-
-
 def inverse_dynamics(model: LiftedSystem, q: Scalars, qd: Scalars, qdd: Scalars, f_ext: None = None) -> list[Scalar]:
     return [a + b for a, b in zip(times(mass_matrix(model, q), qdd), bias(model, q, qd))]
 
@@ -154,7 +150,7 @@ COMPUTES: dict[str, Callable] = {
     "christoffel": attribute("christoffel"),
     "gravity_torque": attribute("gravity"),
     "friction_torque": friction,
-    "spring_torque": no_springs,
+    "spring_torque": lambda model, q: [0.0] * model.nv,  # springs are part of V
     "bias_torque": bias,
     "inverse_dynamics": inverse_dynamics,
     "forward_dynamics": accelerations,

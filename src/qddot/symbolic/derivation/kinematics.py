@@ -56,7 +56,7 @@ def frames(s: Subject) -> Step:
 
 
 def check_poses(s: Subject) -> Check:
-    poses = [homogeneous(s.named_pose(x)) for x in s.visible()]
+    poses = [homogeneous(s.world_poses[x.body.index] @ x.body.link) for x in s.visible()]
     return s.check("Poses of all links", poses, lambda at: [s.kernel("transform", at, frame=x.body.name) for x in s.visible()])
 
 

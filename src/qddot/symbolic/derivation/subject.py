@@ -285,10 +285,6 @@ class Subject:
         """Return the links that have a name, and so kernels."""
         return [link for link in self.links if link.body.is_link]
 
-    def named_pose(self, link: LinkData) -> Transform:
-        """Return the pose of the frame that has the link's name."""
-        return self.world_poses[link.body.index] @ link.body.link
-
     def kernel_twist(self, link: LinkData, state: State) -> Motion:
         """Return the angular velocity of a link and the velocity of its reference point, in world axes."""
         J = self.kernel("jacobian", state, frame=link.body.name, reference="space") @ state.qd

@@ -11,7 +11,7 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Any
 
 from qddot.arguments import word
 from qddot.errors import InputError
@@ -82,7 +82,8 @@ class ExactModel:
         sides = {joint.name: exact_side(joint.drive, source.leaders.get(joint.name)) for joint in source.joints if joint.drive}
         motors = {name: exact_side(drive, None) for x in source.transmissions for name, drive in zip(x.motors, x.drives) if drive}
         bare = [replace(joint, origin=Transform(), tip=Transform(), axis=Z) for joint in source.joints]
-        skeleton = lower(Skeleton(bare, source.root, source.leaders, source.transmissions))  # type: ignore[arg-type]
+        parts = {"joints": bare, "root": source.root, "leaders": source.leaders, "transmissions": source.transmissions}
+        skeleton = lower(SimpleNamespace(**parts, links=(), frames=()))  # type: ignore[arg-type]  # coordinates and drives, no poses
         currents = [f"{letter}{k + 1}" for k in range(len(electric_motors(source))) for letter in CURRENT]
         names = dict.fromkeys([*symbol_names(source, symbols), *currents])
         numbers = [*numbers_of(source, {**sides, **motors}), *constants]
@@ -213,17 +214,6 @@ class ExactModel:
         named = {"armature": new["J"], "stiffness": new["k"], "rest": new["rest"], "friction": friction}
         moments = PseudoInertia.of(inertia)
         return replace(body, placement=placement, inertia=inertia, moments=moments, drive=replace(body.drive, **named))
-
-
-class Skeleton(NamedTuple):
-    """A model without poses and inertias: enough for `lower` to assign coordinates and to place drives."""
-
-    joints: Sequence[Joint]
-    root: str
-    leaders: Mapping[str, tuple[str, Any, Any]]
-    transmissions: Sequence[Transmission]
-    links: tuple = ()
-    frames: tuple = ()
 
 
 def signed(mechanism: Mechanism) -> list[Signed]:

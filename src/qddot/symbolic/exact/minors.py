@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from qddot.errors import SingularityError
+
 Minor = Callable[[Sequence[int], Sequence[int]], Any]
 
 
@@ -57,13 +59,28 @@ def adjugate(X: np.ndarray) -> tuple[np.ndarray, Any]:
     return B, minor(range(n), range(n))
 
 
+def mass_matrix_inverse(M: np.ndarray, where: str = "at every q") -> tuple[np.ndarray, Any]:
+    """Return (B, d) with `M^-1 = B / d`. Raises SingularityError: M is singular."""
+    B, d = adjugate(M)
+    refuse_singular(d, where)
+    return B, d
+
+
+def refuse_singular(d: Any, where: str = "at every q") -> None:
+    """Refuse a mass matrix whose determinant is zero, or a product with it. Raises SingularityError."""
+    if not d:
+        raise SingularityError(f"the mass matrix is singular {where}: some motion of the joints moves no mass")
+
+
 def bordered_inverse(M: np.ndarray, A: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, Any]:
     """Return (X, Y, Z, d): the inverse of `[M A^T; A 0]` is `[X Y; Y^T Z] / d`.
 
     So `X / d` is `M^-1 - M^-1 A^T (A M^-1 A^T)^-1 A M^-1`, `Y / d` is `M^-1 A^T (A M^-1 A^T)^-1` and `-Z / d` is
-    `(A M^-1 A^T)^-1`. The sign of `d` is chosen so that it is positive where M is positive definite.
+    `(A M^-1 A^T)^-1`. The sign of `d` is chosen so that it is positive where M is positive definite. Raises SingularityError: M is
+    singular.
     """
     k, n = A.shape
     B, d = adjugate(np.block([[M, A.T], [A, np.zeros((k, k), dtype=int).astype(object)]]))
     B, d = B * (-1) ** k, d * (-1) ** k
+    refuse_singular(d)
     return B[:n, :n], B[:n, n:], B[n:, n:], d

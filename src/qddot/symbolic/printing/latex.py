@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
-from qddot.symbolic.printing.notation import ENERGIES, GREEK, Shown, split
-from qddot.symbolic.printing.printer import Printer
-from qddot.symbolic.printing.tree import Symbol
-
-if TYPE_CHECKING:
-    from qddot.symbolic.form import Form
+from qddot.symbolic.printing.notation import ENERGIES, GREEK, Name, Shown
+from qddot.symbolic.printing.printer import TypesetPrinter
 
 ESCAPES = {
     "\\": r"\backslash{}",
@@ -29,19 +24,13 @@ FUNCTIONS = frozenset(("sin", "cos", "tan", "sinh", "cosh", "tanh", "exp", "log"
 DOTS = {"position": "", "velocity": r"\dot", "acceleration": r"\ddot"}
 
 
-class LatexPrinter(Printer):
+class LatexPrinter(TypesetPrinter):
     def number(self, x: Shown) -> str:
         text = x.digits + (r"\ldots" if x.cut else "")
         return text + (rf" \cdot 10^{{{x.exponent}}}" if x.exponent else "")
 
-    def symbol(self, x: Symbol) -> str:
-        if x.kind in DOTS:
-            name = self.coordinate(x.index)
-            return subscripted(dotted(head(name.head), DOTS[x.kind]), name.subscripts)
-        if x.name in self.current_rates:
-            return subscripted(dotted("i", r"\dot"), [self.current_rates[x.name]])
-        name = split(x.name)
-        return subscripted(head(name.head), name.subscripts)
+    def named(self, name: Name, kind: str = "position") -> str:
+        return subscripted(dotted(head(name.head), DOTS[kind]), name.subscripts)
 
     def short_wave(self, function: str, subscript: str) -> str:
         return f"{function}_{{{subscript}}}"
@@ -72,32 +61,20 @@ class LatexPrinter(Printer):
     def fenced(self, x: str) -> str:
         return rf"\left({x}\right)"
 
-    def array(self, form: Form, texts: Sequence[str]) -> str:
-        name = self.name(form) if self.style.lhs else ""
-        shape = form.shape
-        if len(shape) <= 2:
-            body = texts[0] if shape == () else matrix(rows(texts, shape[1] if len(shape) == 2 else 1))
-            return self.equal(name, body) if name else body
-        bodies = [matrix(rows(block, shape[-1])) for block in self.blocks(form, texts)] if texts else [matrix([])]
-        return ",\\quad\n".join(f"{name}_{{{k}}} = {body}" if name else body for k, body in enumerate(bodies, 1))
+    def matrix(self, texts: Sequence[str], columns: int) -> str:
+        lines = [texts[i : i + columns] for i in range(0, len(texts), columns)] if columns else []
+        return "\\begin{bmatrix}\n" + " \\\\\n".join(" & ".join(line) for line in lines) + "\n\\end{bmatrix}"
+
+    def several(self, name: str, matrices: Sequence[str]) -> str:
+        return ",\\quad\n".join(f"{name}_{{{k}}} = {body}" if name else body for k, body in enumerate(matrices, 1))
 
     def quantity(self, name: str, bare: bool = False) -> str:
         letter, arguments = self.letter(name)
         variable = head(self.notation.variable)
         script = name in ENERGIES and letter in self.notation.script
-        shown = rf"\mathcal{{{letter}}}" if script else dotted_name(letter, variable)
+        shown = rf"\mathcal{{{letter}}}" if script else self.quantity_letter(letter)
         given = [variable, dotted(variable, r"\dot")][:arguments]
         return shown + (f"({', '.join(given)})" if given and not bare else "")
-
-
-def dotted_name(letter: str, variable: str) -> str:
-    """Return the letter of a quantity in LaTeX: `Mdot` is M with a dot, `qdd` the joint variable with two."""
-    if letter == "qdd":
-        return dotted(variable, r"\ddot")
-    if letter.endswith("dot"):
-        return dotted(letter.removesuffix("dot"), r"\dot")
-    name = split(letter)
-    return subscripted(head(name.head), name.subscripts)
 
 
 def dotted(letter: str, dots: str) -> str:
@@ -120,11 +97,3 @@ def head(word: str) -> str:
 
 def escaped(text: str) -> str:
     return "".join(ESCAPES.get(x, x if x.isprintable() else "?") for x in text)
-
-
-def rows(texts: Sequence[str], columns: int) -> list[Sequence[str]]:
-    return [texts[i : i + columns] for i in range(0, len(texts), columns)] if columns else []
-
-
-def matrix(lines: Sequence[Sequence[str]]) -> str:
-    return "\\begin{bmatrix}\n" + " \\\\\n".join(" & ".join(line) for line in lines) + "\n\\end{bmatrix}"

@@ -4,14 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
-from typing import TYPE_CHECKING
 
-from qddot.symbolic.printing.notation import GREEK, Shown, split
-from qddot.symbolic.printing.printer import Printer
-from qddot.symbolic.printing.tree import Symbol
-
-if TYPE_CHECKING:
-    from qddot.symbolic.form import Form
+from qddot.symbolic.printing.notation import GREEK, Name, Shown
+from qddot.symbolic.printing.printer import TypesetPrinter
 
 DOTS = {"position": "", "velocity": "\u02d9", "acceleration": "\u00a8"}
 TALL = ("<mfrac", "<mtable", "<msqrt")
@@ -21,19 +16,13 @@ RAISED = 'class="dot"'
 TIMES, APPLY = "<mo>&#x2062;</mo>", "<mo>&#x2061;</mo>"
 
 
-class MathmlPrinter(Printer):
+class MathmlPrinter(TypesetPrinter):
     def number(self, x: Shown) -> str:
         text = f"<mn>{x.digits}{'…' if x.cut else ''}</mn>"
         return f"<mrow>{text}<mo>⋅</mo><msup><mn>10</mn><mn>{x.exponent}</mn></msup></mrow>" if x.exponent else text
 
-    def symbol(self, x: Symbol) -> str:
-        if x.kind in DOTS:
-            name = self.coordinate(x.index)
-            return subscripted(dotted(identifier(name.head), DOTS[x.kind]), name.subscripts)
-        if x.name in self.current_rates:
-            return subscripted(dotted(identifier("i"), DOTS["velocity"]), (self.current_rates[x.name],))
-        name = split(x.name)
-        return subscripted(identifier(name.head), name.subscripts)
+    def named(self, name: Name, kind: str = "position") -> str:
+        return subscripted(dotted(identifier(name.head), DOTS[kind]), name.subscripts)
 
     def short_wave(self, function: str, subscript: str) -> str:
         return f"<msub><mi>{function}</mi><mn>{subscript.replace('-', '−')}</mn></msub>"
@@ -68,14 +57,16 @@ class MathmlPrinter(Printer):
         grows = "" if any(tag in x for tag in TALL) else ' stretchy="false"'
         return f"<mrow><mo{grows}>(</mo>{x}<mo{grows}>)</mo></mrow>"
 
-    def array(self, form: Form, texts: Sequence[str]) -> str:
-        name = self.name(form) if self.style.lhs else ""
-        shape = form.shape
-        if len(shape) <= 2:
-            body = texts[0] if shape == () else matrix(texts, shape[1] if len(shape) == 2 else 1)
-            return self.equal(name, body) if name else document(body)
-        bodies = [matrix(block, shape[-1]) for block in self.blocks(form, texts)] if texts else [matrix([], 0)]
-        named = (f"<msub>{name}<mn>{k}</mn></msub><mo>=</mo>{body}" if name else body for k, body in enumerate(bodies, 1))
+    def matrix(self, texts: Sequence[str], columns: int) -> str:
+        lines = [texts[i : i + columns] for i in range(0, len(texts), columns)] if columns else []
+        table = "".join(f"<mtr>{''.join(f'<mtd>{x}</mtd>' for x in line)}</mtr>" for line in lines)
+        return f"<mrow><mo>[</mo><mtable>{table}</mtable><mo>]</mo></mrow>"
+
+    def whole(self, text: str) -> str:
+        return document(text)
+
+    def several(self, name: str, matrices: Sequence[str]) -> str:
+        named = (f"<msub>{name}<mn>{k}</mn></msub><mo>=</mo>{body}" if name else body for k, body in enumerate(matrices, 1))
         return document(f"<mrow>{'<mo>,</mo>'.join(named)}</mrow>")
 
     def equal(self, left: str, right: str) -> str:
@@ -83,14 +74,7 @@ class MathmlPrinter(Printer):
 
     def quantity(self, name: str, bare: bool = False) -> str:
         letter, arguments = self.letter(name)
-        variable = identifier(self.notation.variable)
-        if letter == "qdd":
-            shown = dotted(variable, DOTS["acceleration"])
-        elif letter.endswith("dot"):
-            shown = dotted(identifier(letter.removesuffix("dot")), DOTS["velocity"])
-        else:
-            parts = split(letter)
-            shown = subscripted(identifier(parts.head), parts.subscripts)
+        shown, variable = self.quantity_letter(letter), identifier(self.notation.variable)
         given = [variable, dotted(variable, DOTS["velocity"])][:arguments]
         if bare or not given:
             return shown
@@ -117,9 +101,3 @@ def subscripted(letter: str, subscripts: Sequence[str]) -> str:
         return letter
     inside = "<mo>,</mo>".join(identifier(x) for x in subscripts)
     return f"<msub>{letter}<mrow>{inside}</mrow></msub>"
-
-
-def matrix(texts: Sequence[str], columns: int) -> str:
-    lines = [texts[i : i + columns] for i in range(0, len(texts), columns)] if columns else []
-    table = "".join(f"<mtr>{''.join(f'<mtd>{x}</mtd>' for x in line)}</mtr>" for line in lines)
-    return f"<mrow><mo>[</mo><mtable>{table}</mtable><mo>]</mo></mrow>"

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from qddot.symbolic.form import Form
     from qddot.symbolic.robot_in_letters import RobotInLetters
 
+RATES = ("position", "velocity", "acceleration")
+"""The kinds of joint variables, which have no, one and two dots."""
+
 SUM, PRODUCT, ATOM = range(3)
 """The binding strengths of pieces, loosest first."""
 
@@ -227,6 +230,46 @@ class Printer:
         inertial, *rest = [self.name(form) for form in summands]
         terms = [self.times([inertial, self.quantity("forward_dynamics")]), *rest]
         return self.equal(self.quantity("inverse_dynamics"), self.plus([(False, term) for term in terms]))
+
+
+class TypesetPrinter(Printer):
+    """Printer of formulas: letters with dots and subscripts, and matrices. Subclasses write these pieces."""
+
+    def named(self, name: Name, kind: str = "position") -> str:
+        """Return a letter with its subscripts, and with the dots of a `"velocity"` or an `"acceleration"`."""
+        raise NotImplementedError
+
+    def matrix(self, texts: Sequence[str], columns: int) -> str:
+        raise NotImplementedError
+
+    def whole(self, text: str) -> str:
+        """Return a formula as it stands by itself."""
+        return text
+
+    def several(self, name: str, matrices: Sequence[str]) -> str:
+        """Return matrices beside each other, numbered if they have a name."""
+        raise NotImplementedError
+
+    def symbol(self, x: Symbol) -> str:
+        if x.kind in RATES:
+            return self.named(self.coordinate(x.index), x.kind)
+        if x.name in self.current_rates:
+            return self.named(Name("i", (self.current_rates[x.name],)), "velocity")
+        return self.named(split(x.name))
+
+    def quantity_letter(self, letter: str) -> str:
+        """Return the letter of a quantity: `Mdot` is M with a dot, `qdd` the joint variable with two."""
+        if letter == "qdd":
+            return self.named(Name(self.notation.variable), "acceleration")
+        return self.named(Name(letter.removesuffix("dot")), "velocity") if letter.endswith("dot") else self.named(split(letter))
+
+    def array(self, form: Form, texts: Sequence[str]) -> str:
+        name, shape = self.name(form) if self.style.lhs else "", form.shape
+        if len(shape) <= 2:
+            body = texts[0] if shape == () else self.matrix(texts, shape[1] if len(shape) == 2 else 1)
+            return self.equal(name, body) if name else self.whole(body)
+        blocks = self.blocks(form, texts) if texts else [[]]
+        return self.several(name, [self.matrix(block, shape[-1]) for block in blocks])
 
 
 def is_inverse(x: Node) -> bool:
