@@ -23,10 +23,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from qddot.compile import entry_ir, layout
+from qddot.compile import direct_ir, entry_ir, layout
 from qddot.compile.arrays import DOUBLE
 from qddot.compile.builtin import FASTCALL_KEYWORDS, NOARGS, MethodDef, builtin, holder
-from qddot.compile.direct_ir import module
 from qddot.compile.direct_table import ARGUMENTS, PLACE, ROWS, TABLE, WAY_KERNEL, WAY_LOOP, WAY_TASK, WORD, WORDS
 from qddot.compile.flags import are_raised
 from qddot.compile.kernel import BATCH, WORTH_THREADS, Kernel
@@ -101,13 +100,12 @@ class Direct:
         result_type: type | None,
         fixed: Sequence[int] = (),
     ) -> None:
-        self.code = machine_code()
         self.shape, self.quaternions, self.result_type = shape, quaternions, result_type
         self.options = tuple(map(sys.intern, options))  # interned, as names of keywords are
         self.ways: list[tuple[tuple[Any, ...], Kernel]] = []
         self.lock = threading.Lock()
         words = (
-            dict.fromkeys(WORDS, 0) | addresses() | {"direct": self.code.loop, "result_type": id(result_type) if result_type else 0}
+            dict.fromkeys(WORDS, 0) | addresses() | {"next": entries().loop, "result_type": id(result_type) if result_type else 0}
         )
         words |= {"inputs": len(shape.inputs), "outputs": len(shape.outputs), "margins": shape.margins, "q": shape.q}
         words |= {"options": len(self.options), "quaternions": len(quaternions), "worth_loop": BATCH, "out": id(OUT)}
@@ -149,18 +147,18 @@ class Direct:
             return None
         direct = Direct(shape, (), (), None, [id(result), *(a.ctypes.data for a in arrays), *[0] * (ARGUMENTS - len(arrays))])
         direct.learn((), kernel)
-        code = f"bound{len(shape.inputs)}" if direct.is_plain else "bound"
+        code = bounds().engine.get_function_address(f"bound{len(shape.inputs)}" if direct.is_plain else "bound")
         return direct.made(kernel.program.name, code, fallback, NOARGS, "", (arrays, result))
 
     def entry(self, name: str, fallback: Callable, doc: str) -> Callable:
         """Return the builtin that replaces the ordinary method (`fallback`), and calls it if necessary."""
         names = [*self.shape.names, *(f"{option}=None" for option in self.options), "**options"]
-        code = f"entry{len(self.shape.inputs)}" if self.is_plain else "direct"
+        code = entries().engine.get_function_address(f"entry{len(self.shape.inputs)}") if self.is_plain else general().loop
         return self.made(name, code, fallback, FASTCALL_KEYWORDS, f"{name}({', '.join(names)})\n--\n\n{doc}")
 
-    def made(self, name: str, code: str, fallback: Callable, flags: int, doc: str, owned: object = None) -> Callable:
-        """Return a builtin that runs the function `code` of the machine code, which reads the table; it keeps `owned` alive."""
-        definition = MethodDef(name.encode(), self.code.engine.get_function_address(code), flags, doc.encode())
+    def made(self, name: str, code: int, fallback: Callable, flags: int, doc: str, owned: object = None) -> Callable:
+        """Return a builtin that runs the machine code at this address, which reads the table; it keeps `owned` alive."""
+        definition = MethodDef(name.encode(), code, flags, doc.encode())
         return builtin(definition, holder(name)((fallback, self.table, definition, owned, [self])))
 
     @property
@@ -169,12 +167,17 @@ class Direct:
         few = len(self.shape.outputs) == 1 and len(self.shape.inputs) <= entry_ir.MOST
         return few and not self.options and not self.quaternions
 
+    def generalise(self) -> None:
+        """Pass calls that the fastest entry does not take on to the general one. It is not compiled before it is needed."""
+        self.set(WORD["next"], general().loop)
+
     def set(self, place: int, value: int) -> None:
         """Write a word of the table."""
         ctypes.c_int64.from_address(id(self.table) + BYTES + 8 * place).value = value
 
     def learn_call(self, kernels: Kernels, quantity: str, arguments: Sequence[Any], options: Mapping[str, Any]) -> None:
         """Enter the kernel for the options of a call into the table, so that further calls with these options go directly to it."""
+        self.generalise()
         inputs = len(self.shape.inputs)
         named = {name: value for name, value in options.items() if name != "out"}
         chosen = dict.fromkeys(self.options) | dict(zip(self.options, arguments[inputs:])) | named
@@ -214,6 +217,7 @@ def admit(entry: Callable, kind: type, function: Callable) -> None:
     The caller must keep type and function alive as long as the entry's ordinary method.
     """
     direct: Direct = entry.__self__[-1][0]  # type: ignore[attr-defined]
+    direct.generalise()
     direct.set(WORD["guest_function"], id(function))
     direct.set(WORD["guest"], id(kind))
 
@@ -229,7 +233,24 @@ def addresses() -> dict[str, int]:
     return found | {"none": id(None), "clear_flags": ufuncs[layout.CLEAR_FLAGS], "get_flags": ufuncs[layout.GET_FLAGS]}
 
 
+# Machine code, compiled or found in the cache when it is first needed.
+
+
 @cache
-def machine_code() -> Code:
-    """Return the code of all direct entries; its `loop` is the general one."""
-    return load_module("\n".join(module()) + "\n", "direct", this_computer())
+def entries() -> Code:
+    """Return the code of the fastest entries; its `loop` passes a call on to the ordinary method."""
+    return load_module("\n".join(entry_ir.module()) + "\n", "passed_on", this_computer())
+
+
+@cache
+def general() -> Code:
+    """Return the code of the general entry, its `loop`."""
+    return load_module("\n".join(direct_ir.module()) + "\n", "direct", this_computer())
+
+
+@cache
+def bounds() -> Code:
+    """Return the code of the entries to bound quantities."""
+    from qddot.compile import bound_ir
+
+    return load_module("\n".join(bound_ir.module()) + "\n", "bound", this_computer())

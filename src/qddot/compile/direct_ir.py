@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from qddot.compile import entry_ir
 from qddot.compile.direct_table import ARGUMENTS, ROWS, WAY_KERNEL, WAY_LOOP, WAY_TASK, function, row, word
-from qddot.compile.layout import BYTES, DATA, DESCR, DIMENSIONS, DOUBLE, FLAGS, ITEMS, NDIM, SIZE, STRIDES, TYPE, WELL_BEHAVED
+from qddot.compile.layout import DATA, DESCR, DIMENSIONS, DOUBLE, FLAGS, ITEMS, NDIM, SIZE, STRIDES, TYPE, WELL_BEHAVED
 from qddot.compile.peaks import INFINITE_BITS, LARGEST
 from qddot.compile.phrases import at, counted, field, put
 from qddot.model.configuration import QUATERNION_TOLERANCE
@@ -27,7 +27,7 @@ FEW = 8
 
 
 def module() -> Iterator[str]:
-    """Define all functions of the direct entries."""
+    """Define all functions of the general direct entry."""
     yield "declare ptr @malloc(i64)\ndeclare void @free(ptr)\ndeclare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"
     yield "declare double @llvm.sqrt.f64(double)\ndeclare double @llvm.fabs.f64(double)"
     yield from entry_ir.looks()
@@ -40,10 +40,6 @@ def module() -> Iterator[str]:
     yield from answer()
     yield from many_states()
     yield from direct()
-    yield from bound()
-    for inputs in range(1, entry_ir.MOST + 1):
-        yield from entry_ir.entry(inputs)
-        yield from entry_ir.bound(inputs)
 
 
 def unit() -> Iterator[str]:
@@ -238,7 +234,7 @@ def direct() -> Iterator[str]:
     yield f"%outs = alloca ptr, i64 {ROWS['output'][0]}\n%steps = alloca i64, i64 64"
     yield "%out_room = alloca ptr\nstore ptr null, ptr %out_room"
     yield f"%margins_room = alloca double, i64 {LARGEST}\n%unit_room = alloca double, i64 {LARGEST}"
-    yield field("%bytes", "%self", ITEMS + 8, "ptr") + f"\n%table = getelementptr i8, ptr %bytes, i64 {BYTES}"
+    yield entry_ir.table_of_self()
     yield word("%inputs", "inputs") + "\n" + word("%outputs", "outputs") + "\n" + word("%options", "options")
     # collect the options, and find the way for them
     yield "%extra = sub i64 %nargs, %inputs\n%enough = icmp sge i64 %extra, 0\n%few = icmp sle i64 %extra, %options"
@@ -331,9 +327,3 @@ def direct() -> Iterator[str]:
     yield "unanswered:\n" + function("%decref", "decref") + "\ncall void %decref(ptr %reply)\nbr label %ordinary"
     yield "ordinary:"
     yield from entry_ir.ordinary("ptr %args, i64 %nargs, ptr %kwnames")
-
-
-def bound() -> Iterator[str]:
-    """Define the entry for a quantity that is bound to fixed arrays, of any number (see `entry_ir.bound`)."""
-    compute = "%wrong = call i1 @one_state(ptr %table, ptr %kernel, ptr %arrays)\nbr i1 %wrong, label %slow, label %sound"
-    yield from entry_ir.bound_to("bound", [compute])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from qddot.compile.phrases import at
 
 WORDS = (
-    "vectorcall", "incref", "decref", "array_type", "array_new", "float64", "kernel", "guest", "guest_function", "none", "direct",
+    "vectorcall", "incref", "decref", "array_type", "array_new", "float64", "kernel", "guest", "guest_function", "none", "next",
     "save", "restore", "clear_flags", "get_flags", "result_type", "inputs", "outputs", "margins", "options", "ways", "quaternions",
     "q", "worth_loop", "most", "release", "out", "tuple_type",
 )  # fmt: skip
