@@ -65,15 +65,18 @@ class Shape(NamedTuple):
     def of(kernel: Kernel) -> Shape | None:
         """Return the shape of a kernel's arguments and results, or None if there can be no direct entry."""
         program = kernel.program
-        sizes = [x.size for x in (*program.inputs, *program.outputs)]
-        ranks = [len(x.shape) for x in program.inputs]
-        if kernel.is_empty or kernel.dtype != np.float64 or set(ranks) != {1} or max(sizes) > LARGEST or len(sizes) > ARGUMENTS:
+        margins = program.outputs[-1].size if kernel.has_margins else 0
+        ranks, results = [len(x.shape) for x in program.inputs], [len(shape) for shape in shapes(kernel)]
+        if kernel.is_empty or kernel.dtype != np.float64 or set(ranks) != {1}:
             return None
-        if len(program.inputs) > ROWS["input"][0] or len(kernel.shown) > ROWS["output"][0] or max(map(len, shapes(kernel))) > 3:
+        if max(margins, *(x.size for x in program.inputs)) > LARGEST or len(ranks) + len(program.outputs) > ARGUMENTS:
             return None
+        if len(ranks) > ROWS["input"][0] or len(results) > ROWS["output"][0] or max(results) > 3:
+            return None
+        if 0 in results[1:] or results[0] == 0 < len(results) - 1:
+            return None  # a number in a tuple
         names = [x.name for x in program.inputs]
         limits = tuple((x.size, FAR_BITS if x.name == "q" else INFINITE_BITS) for x in program.inputs)
-        margins = program.outputs[-1].size if kernel.has_margins else 0
         return Shape(tuple(names), limits, shapes(kernel), margins, names.index("q") if "q" in names else 0)
 
     @property
@@ -102,6 +105,7 @@ class Direct:
     ) -> None:
         self.shape, self.quaternions, self.result_type = shape, quaternions, result_type
         self.options = tuple(map(sys.intern, options))  # interned, as names of keywords are
+        self.known = {*self.options, OUT}
         self.ways: list[tuple[tuple[Any, ...], Kernel]] = []
         self.lock = threading.Lock()
         words = (
@@ -163,8 +167,8 @@ class Direct:
 
     @property
     def is_plain(self) -> bool:
-        """True if the method has the faster entry for one state: few inputs, one output, no options and no quaternions."""
-        few = len(self.shape.outputs) == 1 and len(self.shape.inputs) <= entry_ir.MOST
+        """True if the method has the faster entry for one state: few inputs, one array as result, no options and no quaternions."""
+        few = len(self.shape.outputs) == 1 and len(self.shape.inputs) <= entry_ir.MOST and self.shape.outputs[0] != ()
         return few and not self.options and not self.quaternions
 
     def generalise(self) -> None:
@@ -230,6 +234,7 @@ def addresses() -> dict[str, int]:
     found = {name: layout.function_address(symbol) for name, symbol in python.items()}
     arrays, ufuncs = layout.array_api(), layout.ufunc_api()
     found |= {"array_type": arrays[layout.ARRAY_TYPE], "array_new": arrays[layout.ARRAY_NEW], "float64": id(np.dtype(np.float64))}
+    found["scalar_of"] = arrays[layout.ARRAY_RETURN]
     return found | {"none": id(None), "clear_flags": ufuncs[layout.CLEAR_FLAGS], "get_flags": ufuncs[layout.GET_FLAGS]}
 
 
