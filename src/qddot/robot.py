@@ -13,7 +13,7 @@ import numpy as np
 from qddot.arguments import finite_number, flag, names, random_numbers, word
 from qddot.arrays.guests import Guests, constant
 from qddot.arrays.on_host import on_host, on_host_without_programs
-from qddot.compile.arrays import DOUBLE, as_array
+from qddot.compile.arrays import DOUBLE, as_array, densely
 from qddot.compile.bound import Bound
 from qddot.compile.builtin import Waiting, become, is_waiting
 from qddot.compile.evaluate import Evaluator, Options, as_dtype, refuse_non_finite
@@ -99,8 +99,8 @@ SECOND_NAMES = {"rnea": "inverse_dynamics", "crba": "mass_matrix", "aba": "forwa
 
 
 def behind(robot: Robot, name: str, direct: Direct | None) -> Callable:
-    """Return the Python method on which a direct entry falls back; each call teaches the entry (`qddot.compile.direct`). Arrays of
-    other libraries have direct entries of their own."""
+    """Return the Python method on which a direct entry falls back; each call teaches the entry (`qddot.compile.direct`). Lists and
+    strided arrays go to the entry again as dense arrays; arrays of other libraries have direct entries of their own."""
     method, guests, kernels = getattr(Robot, name), robot._guests, robot._evaluate.kernels
     ways = guests.direct.setdefault(name, {})
 
@@ -109,6 +109,8 @@ def behind(robot: Robot, name: str, direct: Direct | None) -> Callable:
             found = way(*arguments)
             if found is not None:
                 return found
+        if direct and options.keys() <= direct.known and (dense := densely(arguments)):
+            return robot.__dict__[name](*dense, **options)
         result = method(robot, *arguments, **options)
         if direct and arguments and type(arguments[0]) is np.ndarray and arguments[0].dtype == float:
             direct.learn_call(kernels, name, arguments, options)
@@ -1308,6 +1310,7 @@ class Robot:
 
     # energy -----------------------------------------------------------------------------------------------------------
 
+    @fast
     def kinetic_energy(self, q: ArrayLike, qd: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
         """Return the kinetic energy of links and rotors (...), J.
 
@@ -1317,6 +1320,7 @@ class Robot:
         """
         return self._compute("kinetic_energy", {"q": q, "qd": qd}, options)
 
+    @fast
     def potential_energy(self, q: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
         """Return the potential energy of gravity (zero with all mass at the world's origin) and springs (...), J.
 
@@ -1326,6 +1330,7 @@ class Robot:
         """
         return self._compute("potential_energy", {"q": q}, options)
 
+    @fast
     def lagrangian(self, q: ArrayLike, qd: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
         """Kinetic minus potential energy (...), J.
 
@@ -1335,6 +1340,7 @@ class Robot:
         """
         return self._compute("lagrangian", {"q": q, "qd": qd}, options)
 
+    @fast
     def hamiltonian(self, q: ArrayLike, qd: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
         """Kinetic plus potential energy (...), J.
 
@@ -1345,6 +1351,7 @@ class Robot:
         """
         return self._compute("hamiltonian", {"q": q, "qd": qd}, options)
 
+    @fast
     def hamiltonian_of_momentum(self, q: ArrayLike, p: ArrayLike, **options: Unpack[Options]) -> np.ndarray:
         """H(q, p) = p^T M^-1 p / 2 + V (...), J: the same energy as a function of the momenta `p = M qd`.
 
@@ -1573,6 +1580,7 @@ class Robot:
         """
         return self._compute("jacobian_dot", {"q": q, "qd": qd}, options, **framed(frame), reference=reference)
 
+    @fast(options=("frame", "coordinates"))
     def analytic_jacobian(
         self, q: ArrayLike, frame: str | None = None, coordinates: str = "rpy", **options: Unpack[Options]
     ) -> np.ndarray:
@@ -1590,6 +1598,7 @@ class Robot:
         """
         return self._compute("analytic_jacobian", {"q": q}, options, **framed(frame), coordinates=coordinates)
 
+    @fast(options=("frame", "coordinates"))
     def analytic_jacobian_dot(
         self, q: ArrayLike, qd: ArrayLike, frame: str | None = None, coordinates: str = "rpy", **options: Unpack[Options]
     ) -> np.ndarray:

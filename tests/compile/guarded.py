@@ -92,6 +92,7 @@ def try_direct(name: str, quantity: str) -> int:
         return 0
     _ = kernel.watched
     direct.learn((), kernel)
+    direct.generalise()
     entry = direct.entry(quantity, unexpected, "")
     for last in (True, False):
         inputs = [guards.like(rng.normal(size=x.shape), last=last) for x in kernel.program.inputs]

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import qddot
-from qddot.compile import cache, llvm
+from qddot.compile import cache, emit
 
 POSIX = pytest.mark.skipif(os.name != "posix", reason="owners and modes of files are POSIX's")
 
@@ -34,10 +34,10 @@ def no_compiler(monkeypatch) -> None:
     def refuse(*_):
         raise AssertionError("compiled, though it was in the cache")
 
-    monkeypatch.setattr(llvm.llvm, "parse_assembly", lambda text: refuse() if text else original(""))
+    monkeypatch.setattr(emit.llvm, "parse_assembly", lambda text: refuse() if text else original(""))
 
 
-original = llvm.llvm.parse_assembly
+original = emit.llvm.parse_assembly
 
 
 def test_code_is_found_again(folder, monkeypatch):

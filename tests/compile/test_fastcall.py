@@ -155,8 +155,8 @@ def test_robots_are_collected():
 
 
 def ordinary(method, *arguments, **options) -> list[np.ndarray]:
-    """By lists, which no direct entry takes."""
-    result = method(*(x.tolist() if isinstance(x, np.ndarray) else x for x in arguments), **options)
+    """By a keyword that no direct entry takes."""
+    result = method(*arguments, **options, dtype=np.float64)
     return list(result) if isinstance(result, tuple) else [result]
 
 
@@ -427,12 +427,103 @@ def test_signatures_stay_readable(robot):
     assert list(inspect.signature(robot.inverse_dynamics).parameters) == ["q", "qd", "qdd", "options"]
 
 
-def test_large_results_have_no_direct_entry():
+def test_large_results_have_a_direct_entry_too():
     robot = Robot(random_model(np.random.default_rng(0), 12, kinds=("revolute",)))
-    q, v = robot.random_configuration(0), np.ones(robot.nv)
-    a = robot.regressor(q, v, v)
-    np.testing.assert_array_equal(robot.regressor(q, v, v), a)
-    assert type(robot.regressor).__name__ == "function"
+    v = np.random.default_rng(1).normal(size=(3, 20, robot.nv))
+    for n in (1, 5, 20):
+        compared(robot.regressor, *v[:, :n])
+    compared(robot.regressor, *v[:, 0])
+    assert robot.regressor(*v[:, 0]).size > 1000
+    assert type(robot.regressor).__name__ == "builtin_function_or_method"
+
+
+ENERGIES = ("kinetic_energy", "potential_energy", "lagrangian", "hamiltonian", "hamiltonian_of_momentum")
+
+
+@pytest.mark.parametrize("quantity", ENERGIES)
+@pytest.mark.parametrize("name", ["arm7", "quadruped"])
+def test_a_single_number_is_a_scalar(quantity, name):
+    robot = qddot.load(name)
+    q, v = robot.neutral() + np.zeros((20, 1)), np.random.default_rng(1).normal(size=(20, robot.nv))
+    method = getattr(robot, quantity)
+    arguments = (q,) if quantity == "potential_energy" else (q, v)
+    for n in (20, 1, 5, 20):
+        compared(method, *(x[:n] for x in arguments))
+    one = [x[3] for x in arguments]
+    expected = ordinary(method, *one)[0]
+    for _ in range(3):
+        found = method(*one)
+        assert type(found) is type(expected) is np.float64
+        assert found == expected == method(*arguments)[3]
+        room = np.zeros(())
+        assert method(*one, out=room) is room
+        assert room == expected
+    assert type(method).__name__ == "builtin_function_or_method"
+    counts = [sys.getrefcount(x) for x in (room, *one)]
+    for _ in range(100):
+        method(*one)
+        method(*one, out=room)
+    assert [sys.getrefcount(x) for x in (room, *one)] == counts
+
+
+def test_results_go_into_given_arrays_of_robots_with_quaternions():
+    robot = Robot(random_model(np.random.default_rng(0), 3, kinds=("floating", "revolute", "spherical"), chain=True))
+    rng = np.random.default_rng(1)
+    q, v = np.array([robot.random_configuration(rng) for _ in range(20)]), rng.normal(size=(20, robot.nv))
+    for _ in range(3):
+        for n in (1, 3, 20):
+            out = np.empty((n, robot.nv))
+            before = sys.getrefcount(out)
+            assert robot.inverse_dynamics(q[:n], v[:n], v[:n], out=out) is out
+            np.testing.assert_array_equal(out, ordinary(robot.inverse_dynamics, q[:n], v[:n], v[:n])[0])
+            with pytest.raises(InputError, match="quaternion"):
+                robot.inverse_dynamics(2 * q[:n], v[:n], v[:n], out=out)
+            assert sys.getrefcount(out) == before
+    room = np.concatenate([q.ravel(), np.zeros(robot.nv)])
+    shared = room[: q.size].reshape(q.shape)
+    out = room[room.size - v.size :].reshape(v.shape)  # the results overwrite the configurations
+    np.testing.assert_array_equal(robot.inverse_dynamics(shared, v, v, out=out), ordinary(robot.inverse_dynamics, q, v, v)[0])
+
+
+UNUSUAL = {
+    "lists": lambda x: x.tolist(),
+    "whole numbers": lambda x: x.astype(int),
+    "lists of whole numbers": lambda x: x.astype(int).tolist(),
+    "scalars of NumPy": list,
+    "strided": lambda x: np.repeat(x, 2, axis=-1)[..., ::2],
+    "reversed": lambda x: x[..., ::-1].copy()[..., ::-1],
+    "float32": lambda x: x.astype(np.float32),
+    "the other byte order": lambda x: x.astype(">f8"),
+}
+
+
+@pytest.mark.parametrize("kind", UNUSUAL)
+def test_unusual_arguments_give_the_bits_of_the_ordinary_way(robot, kind, monkeypatch):
+    x = [UNUSUAL[kind](a) for a in 3 * np.random.default_rng(0).normal(size=(3, 2))]
+    out = np.empty(2)
+    assert robot.inverse_dynamics(Z, Z, Z, out=out) is not None  # the general entry is there
+    expected = ordinary(robot.inverse_dynamics, *x)[0]
+    frames = ordinary(robot.jacobian, x[0], "body_1")[0]
+    robot.jacobian(Z, "body_1")
+    monkeypatch.setattr(Kernel, "run", None)  # which only the ordinary way calls
+    np.testing.assert_array_equal(robot.inverse_dynamics(*x), expected)
+    assert robot.inverse_dynamics(*x, out=out) is out
+    np.testing.assert_array_equal(out, expected)
+    np.testing.assert_array_equal(robot.jacobian(x[0], "body_1"), frames)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [[0.1, "0.2"], [0.1, None], [0.1], [[0.1, 0.2, 0.3]], [0.1, np.nan], [0.1, 10**400], [0.1, 1j], "ab", {}, 0.5, []],
+    ids=str,
+)
+def test_unusual_arguments_are_refused_in_the_words_of_the_ordinary_way(robot, wrong):
+    def error(**options) -> str:
+        with pytest.raises(InputError) as caught:
+            robot.inverse_dynamics(Z, wrong, Z, **options)
+        return str(caught.value)
+
+    assert error() == error(dtype=np.float64)
 
 
 def test_a_method_that_was_saved_becomes_the_direct_entry():

@@ -49,6 +49,7 @@ def unknown():
         ("DESCR", layout.DESCR + 8, "fields of an array"),
         ("ARRAY_TYPE", layout.ARRAY_TYPE + 1, "array type in NumPy's table"),
         ("DOUBLE", 11, "makes arrays"),  # a function that makes others
+        ("ARRAY_RETURN", 136, "makes scalars"),  # PyArray_Squeeze, which makes an array
         ("ABI", 0x3000000, "C interface 0x2000000"),
     ],
 )

@@ -7,6 +7,7 @@ import io
 import os
 import subprocess
 import sys
+import tempfile
 
 import numpy as np
 import pytest
@@ -33,7 +34,7 @@ def drafts(folder) -> list:
 @pytest.mark.parametrize("call", ["mkstemp", "fdopen", "replace", "link"])
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO])
 def test_a_disk_that_cannot_be_written_means_no_entry(folder, monkeypatch, call, code):
-    owner = cache.tempfile if call == "mkstemp" else os
+    owner = tempfile if call == "mkstemp" else os
 
     def fail(*_, **__):
         raise OSError(code, os.strerror(code))

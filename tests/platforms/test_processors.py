@@ -12,7 +12,8 @@ from functools import cache
 import llvmlite.binding as llvm
 import pytest
 
-from qddot.compile.llvm import computer, this_computer
+from qddot.compile.llvm import this_computer
+from qddot.compile.processor import computer
 from tests.platforms import arm64, probe
 from tests.platforms.compare import differences
 

@@ -83,7 +83,9 @@ def command(
 
     import qddot
     from qddot.algorithms.quantities import QUANTITIES
-    from qddot.cli.states import read_states, write_results
+
+    if states is not None or output is not None:
+        from qddot.cli.states import read_states, write_results  # they bring SciPy: 0.3 s
 
     arrays = {name: rest.pop(name) for name in INPUTS}
     given = {name: x for name, x in arrays.items() if x is not None}

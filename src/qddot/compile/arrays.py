@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -13,6 +14,12 @@ from qddot.model.configuration import QUATERNION_TOLERANCE
 from qddot.model.lower import Mechanism
 
 DOUBLE = np.dtype(np.float64)
+
+PLAIN = {float, int, np.float64}
+"""Types of numbers in lists that are converted without further checks."""
+
+FEW = 4096
+"""Number of elements of an array from which on a copy takes as long as the checks of the ordinary method."""
 
 
 def as_array(name: str, value: object, shape: tuple[int, ...], dtype: np.dtype = DOUBLE, *, check: bool = True) -> np.ndarray:
@@ -53,6 +60,27 @@ def converted(name: str, value: object, shape: tuple[int, ...], dtype: np.dtype)
         raise InputError(f"{name} has shape {array.shape}, expected {wanted}")
     with np.errstate(all="ignore"):  # a number too large for float32 is reported as infinite
         return array.astype(dtype, copy=False)
+
+
+def densely(arguments: Sequence[object]) -> list[object] | None:
+    """Return the arguments of a call with its lists of numbers, and its small arrays of other types or strides, as dense float64
+    arrays, which direct entries take. None if there are no such arguments, or others that only the ordinary method knows."""
+    found: list[object] = []
+    changed = False
+    for x in arguments:
+        if type(x) is list and PLAIN.issuperset(map(type, x)):
+            x = np.array(x)
+            changed = True
+        if type(x) is np.ndarray:
+            if x.dtype.kind not in "fiu" or x.itemsize > 8 or not 0 < x.size < FEW or x.ndim == 0:
+                return None
+            if x.dtype is not DOUBLE or x.strides[-1] != 8:
+                x = np.array(x, DOUBLE, order="C")
+                changed = True
+        elif not isinstance(x, str | None):
+            return None
+        found.append(x)
+    return found if changed else None
 
 
 def extent(array: np.ndarray) -> float:

@@ -18,9 +18,7 @@ import hashlib
 import hmac
 import os
 import re
-import secrets
 import sys
-import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -112,12 +110,14 @@ def secret_of(folder: Path) -> bytes:
             return found
         path.unlink()  # damaged, or writable by other users
     with contextlib.suppress(FileExistsError):
-        write(path, secrets.token_bytes(DIGEST), os.link)
+        write(path, os.urandom(DIGEST), os.link)
     return private(path)
 
 
 def write(path: Path, content: bytes, move: Callable[[str, Path], None] = os.replace) -> None:
     """Write a file for this user alone, as a draft in the same directory that is then moved to its place in one step."""
+    import tempfile  # takes 2 ms, and most programs only read
+
     handle, draft = tempfile.mkstemp(dir=path.parent, prefix="draft-")
     try:
         with os.fdopen(handle, "wb") as file:

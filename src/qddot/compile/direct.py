@@ -23,10 +23,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from qddot.compile import entry_ir, layout
+from qddot.compile import direct_ir, entry_ir, layout
 from qddot.compile.arrays import DOUBLE
 from qddot.compile.builtin import FASTCALL_KEYWORDS, NOARGS, MethodDef, builtin, holder
-from qddot.compile.direct_ir import module
 from qddot.compile.direct_table import ARGUMENTS, PLACE, ROWS, TABLE, WAY_KERNEL, WAY_LOOP, WAY_TASK, WORD, WORDS
 from qddot.compile.flags import are_raised
 from qddot.compile.kernel import BATCH, WORTH_THREADS, Kernel
@@ -66,15 +65,18 @@ class Shape(NamedTuple):
     def of(kernel: Kernel) -> Shape | None:
         """Return the shape of a kernel's arguments and results, or None if there can be no direct entry."""
         program = kernel.program
-        sizes = [x.size for x in (*program.inputs, *program.outputs)]
-        ranks = [len(x.shape) for x in program.inputs]
-        if kernel.is_empty or kernel.dtype != np.float64 or set(ranks) != {1} or max(sizes) > LARGEST or len(sizes) > ARGUMENTS:
+        margins = program.outputs[-1].size if kernel.has_margins else 0
+        ranks, results = [len(x.shape) for x in program.inputs], [len(shape) for shape in shapes(kernel)]
+        if kernel.is_empty or kernel.dtype != np.float64 or set(ranks) != {1}:
             return None
-        if len(program.inputs) > ROWS["input"][0] or len(kernel.shown) > ROWS["output"][0] or max(map(len, shapes(kernel))) > 3:
+        if max(margins, *(x.size for x in program.inputs)) > LARGEST or len(ranks) + len(program.outputs) > ARGUMENTS:
             return None
+        if len(ranks) > ROWS["input"][0] or len(results) > ROWS["output"][0] or max(results) > 3:
+            return None
+        if 0 in results[1:] or results[0] == 0 < len(results) - 1:
+            return None  # a number in a tuple
         names = [x.name for x in program.inputs]
         limits = tuple((x.size, FAR_BITS if x.name == "q" else INFINITE_BITS) for x in program.inputs)
-        margins = program.outputs[-1].size if kernel.has_margins else 0
         return Shape(tuple(names), limits, shapes(kernel), margins, names.index("q") if "q" in names else 0)
 
     @property
@@ -101,13 +103,13 @@ class Direct:
         result_type: type | None,
         fixed: Sequence[int] = (),
     ) -> None:
-        self.code = machine_code()
         self.shape, self.quaternions, self.result_type = shape, quaternions, result_type
         self.options = tuple(map(sys.intern, options))  # interned, as names of keywords are
+        self.known = {*self.options, OUT}
         self.ways: list[tuple[tuple[Any, ...], Kernel]] = []
         self.lock = threading.Lock()
         words = (
-            dict.fromkeys(WORDS, 0) | addresses() | {"direct": self.code.loop, "result_type": id(result_type) if result_type else 0}
+            dict.fromkeys(WORDS, 0) | addresses() | {"next": entries().loop, "result_type": id(result_type) if result_type else 0}
         )
         words |= {"inputs": len(shape.inputs), "outputs": len(shape.outputs), "margins": shape.margins, "q": shape.q}
         words |= {"options": len(self.options), "quaternions": len(quaternions), "worth_loop": BATCH, "out": id(OUT)}
@@ -149,25 +151,29 @@ class Direct:
             return None
         direct = Direct(shape, (), (), None, [id(result), *(a.ctypes.data for a in arrays), *[0] * (ARGUMENTS - len(arrays))])
         direct.learn((), kernel)
-        code = f"bound{len(shape.inputs)}" if direct.is_plain else "bound"
+        code = bounds().engine.get_function_address(f"bound{len(shape.inputs)}" if direct.is_plain else "bound")
         return direct.made(kernel.program.name, code, fallback, NOARGS, "", (arrays, result))
 
     def entry(self, name: str, fallback: Callable, doc: str) -> Callable:
         """Return the builtin that replaces the ordinary method (`fallback`), and calls it if necessary."""
         names = [*self.shape.names, *(f"{option}=None" for option in self.options), "**options"]
-        code = f"entry{len(self.shape.inputs)}" if self.is_plain else "direct"
+        code = entries().engine.get_function_address(f"entry{len(self.shape.inputs)}") if self.is_plain else general().loop
         return self.made(name, code, fallback, FASTCALL_KEYWORDS, f"{name}({', '.join(names)})\n--\n\n{doc}")
 
-    def made(self, name: str, code: str, fallback: Callable, flags: int, doc: str, owned: object = None) -> Callable:
-        """Return a builtin that runs the function `code` of the machine code, which reads the table; it keeps `owned` alive."""
-        definition = MethodDef(name.encode(), self.code.engine.get_function_address(code), flags, doc.encode())
+    def made(self, name: str, code: int, fallback: Callable, flags: int, doc: str, owned: object = None) -> Callable:
+        """Return a builtin that runs the machine code at this address, which reads the table; it keeps `owned` alive."""
+        definition = MethodDef(name.encode(), code, flags, doc.encode())
         return builtin(definition, holder(name)((fallback, self.table, definition, owned, [self])))
 
     @property
     def is_plain(self) -> bool:
-        """True if the method has the faster entry for one state: few inputs, one output, no options and no quaternions."""
-        few = len(self.shape.outputs) == 1 and len(self.shape.inputs) <= entry_ir.MOST
+        """True if the method has the faster entry for one state: few inputs, one array as result, no options and no quaternions."""
+        few = len(self.shape.outputs) == 1 and len(self.shape.inputs) <= entry_ir.MOST and self.shape.outputs[0] != ()
         return few and not self.options and not self.quaternions
+
+    def generalise(self) -> None:
+        """Pass calls that the fastest entry does not take on to the general one. It is not compiled before it is needed."""
+        self.set(WORD["next"], general().loop)
 
     def set(self, place: int, value: int) -> None:
         """Write a word of the table."""
@@ -175,6 +181,7 @@ class Direct:
 
     def learn_call(self, kernels: Kernels, quantity: str, arguments: Sequence[Any], options: Mapping[str, Any]) -> None:
         """Enter the kernel for the options of a call into the table, so that further calls with these options go directly to it."""
+        self.generalise()
         inputs = len(self.shape.inputs)
         named = {name: value for name, value in options.items() if name != "out"}
         chosen = dict.fromkeys(self.options) | dict(zip(self.options, arguments[inputs:])) | named
@@ -214,6 +221,7 @@ def admit(entry: Callable, kind: type, function: Callable) -> None:
     The caller must keep type and function alive as long as the entry's ordinary method.
     """
     direct: Direct = entry.__self__[-1][0]  # type: ignore[attr-defined]
+    direct.generalise()
     direct.set(WORD["guest_function"], id(function))
     direct.set(WORD["guest"], id(kind))
 
@@ -226,10 +234,28 @@ def addresses() -> dict[str, int]:
     found = {name: layout.function_address(symbol) for name, symbol in python.items()}
     arrays, ufuncs = layout.array_api(), layout.ufunc_api()
     found |= {"array_type": arrays[layout.ARRAY_TYPE], "array_new": arrays[layout.ARRAY_NEW], "float64": id(np.dtype(np.float64))}
+    found["scalar_of"] = arrays[layout.ARRAY_RETURN]
     return found | {"none": id(None), "clear_flags": ufuncs[layout.CLEAR_FLAGS], "get_flags": ufuncs[layout.GET_FLAGS]}
 
 
+# Machine code, compiled or found in the cache when it is first needed.
+
+
 @cache
-def machine_code() -> Code:
-    """Return the code of all direct entries; its `loop` is the general one."""
-    return load_module("\n".join(module()) + "\n", "direct", this_computer())
+def entries() -> Code:
+    """Return the code of the fastest entries; its `loop` passes a call on to the ordinary method."""
+    return load_module("\n".join(entry_ir.module()) + "\n", "passed_on", this_computer())
+
+
+@cache
+def general() -> Code:
+    """Return the code of the general entry, its `loop`."""
+    return load_module("\n".join(direct_ir.module()) + "\n", "direct", this_computer())
+
+
+@cache
+def bounds() -> Code:
+    """Return the code of the entries to bound quantities."""
+    from qddot.compile import bound_ir
+
+    return load_module("\n".join(bound_ir.module()) + "\n", "bound", this_computer())

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from qddot.compile import entry_ir
 from qddot.compile.direct_table import ARGUMENTS, ROWS, WAY_KERNEL, WAY_LOOP, WAY_TASK, function, row, word
-from qddot.compile.layout import BYTES, DATA, DESCR, DIMENSIONS, DOUBLE, FLAGS, ITEMS, NDIM, SIZE, STRIDES, TYPE, WELL_BEHAVED
+from qddot.compile.layout import DATA, DESCR, DIMENSIONS, DOUBLE, FLAGS, ITEMS, NDIM, SIZE, STRIDES, TYPE, WELL_BEHAVED
 from qddot.compile.peaks import INFINITE_BITS, LARGEST
 from qddot.compile.phrases import at, counted, field, put
 from qddot.model.configuration import QUATERNION_TOLERANCE
@@ -27,7 +27,7 @@ FEW = 8
 
 
 def module() -> Iterator[str]:
-    """Define all functions of the direct entries."""
+    """Define all functions of the general direct entry."""
     yield "declare ptr @malloc(i64)\ndeclare void @free(ptr)\ndeclare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"
     yield "declare double @llvm.sqrt.f64(double)\ndeclare double @llvm.fabs.f64(double)"
     yield from entry_ir.looks()
@@ -40,10 +40,6 @@ def module() -> Iterator[str]:
     yield from answer()
     yield from many_states()
     yield from direct()
-    yield from bound()
-    for inputs in range(1, entry_ir.MOST + 1):
-        yield from entry_ir.entry(inputs)
-        yield from entry_ir.bound(inputs)
 
 
 def unit() -> Iterator[str]:
@@ -102,9 +98,9 @@ def given_output() -> Iterator[str]:
     yield field("%nd", "%out", NDIM, "i32") + "\n" + row("%rank", "output", "%o", 1) + "\n%whole = add i64 %rank, %batch"
     yield "%nd_64 = zext i32 %nd to i64\n%deep = icmp eq i64 %nd_64, %whole\n%g = and i1 %well, %real\n%h = and i1 %g, %deep"
     yield "br i1 %h, label %shaped, label %no\nshaped:"
-    yield field("%dims", "%out", DIMENSIONS, "ptr") + "\n%rows = load i64, ptr %dims"
-    yield "%state = icmp eq i64 %batch, 0\n%many = icmp eq i64 %rows, %count\n%as_many = or i1 %state, %many"
-    yield "br i1 %as_many, label %extents, label %no\nextents:"
+    yield field("%dims", "%out", DIMENSIONS, "ptr") + "\n%state = icmp eq i64 %batch, 0"
+    yield "br i1 %state, label %extents, label %rowed\nrowed:\n%rows = load i64, ptr %dims"
+    yield "%as_many = icmp eq i64 %rows, %count\nbr i1 %as_many, label %extents, label %no\nextents:"
     body = ["%there = add i64 %d, %batch", at("%extent", "%dims", "%there", "i64"), row("%first", "output", "%o", 2)]
     body += ["%wanted_at = add i64 %first_r, %d", at("%wanted", "%table", "%wanted_at", "i64")]
     body += ["%same = icmp eq i64 %extent, %wanted\nbr i1 %same, label %agreed, label %no\nagreed:"]
@@ -176,9 +172,13 @@ def drop() -> Iterator[str]:
 
 
 def answer() -> Iterator[str]:
-    """Define `answer(table, outs)`, which returns the result if there is one, or the tuple of several."""
-    yield "define internal ptr @answer(ptr %table, ptr %outs) nounwind {\n" + function("%type", "result_type")
-    yield "%one = icmp eq ptr %type, null\nbr i1 %one, label %single, label %several\nsingle:\n%x = load ptr, ptr %outs\nret ptr %x"
+    """Define `answer(table, outs, new)`, which returns the result if there is one, or the tuple of several. A `new` array of one
+    number (not an array of the caller) becomes a NumPy scalar."""
+    yield "define internal ptr @answer(ptr %table, ptr %outs, i1 %new) nounwind {\n" + function("%type", "result_type")
+    yield "%one = icmp eq ptr %type, null\nbr i1 %one, label %single, label %several\nsingle:\n%x = load ptr, ptr %outs"
+    yield row("%rank", "output", "0", 1) + "\n%number = icmp eq i64 %rank, 0\n%bare = and i1 %number, %new"
+    yield "br i1 %bare, label %scalar, label %array\nscalar:\n" + function("%scalar_of", "scalar_of")
+    yield "%s = call ptr %scalar_of(ptr %x)\nret ptr %s\narray:\nret ptr %x"
     yield "several:\n" + function("%call", "vectorcall") + "\n" + word("%outputs", "outputs")
     yield "%found = call ptr %call(ptr %type, ptr %outs, i64 %outputs, ptr null)"
     yield "call void @drop(ptr %table, ptr %outs, i64 %outputs)\nret ptr %found\n}"
@@ -238,7 +238,7 @@ def direct() -> Iterator[str]:
     yield f"%outs = alloca ptr, i64 {ROWS['output'][0]}\n%steps = alloca i64, i64 64"
     yield "%out_room = alloca ptr\nstore ptr null, ptr %out_room"
     yield f"%margins_room = alloca double, i64 {LARGEST}\n%unit_room = alloca double, i64 {LARGEST}"
-    yield field("%bytes", "%self", ITEMS + 8, "ptr") + f"\n%table = getelementptr i8, ptr %bytes, i64 {BYTES}"
+    yield entry_ir.table_of_self()
     yield word("%inputs", "inputs") + "\n" + word("%outputs", "outputs") + "\n" + word("%options", "options")
     # collect the options, and find the way for them
     yield "%extra = sub i64 %nargs, %inputs\n%enough = icmp sge i64 %extra, 0\n%few = icmp sle i64 %extra, %options"
@@ -288,29 +288,30 @@ def direct() -> Iterator[str]:
     # small batches do not use the loop, others do if it is compiled; large ones without it go to the ordinary method
     yield f"%small = icmp slt i64 %count, {FEW}\n%use = select i1 %small, ptr null, ptr %loop\n%no_loop = icmp eq ptr %use, null"
     yield word("%worth", "worth_loop") + "\n%large = icmp sge i64 %count, %worth"
-    yield "%wait = and i1 %large, %no_loop\nbr i1 %wait, label %slow, label %quaternions"
+    yield "%wait = and i1 %large, %no_loop\nbr i1 %wait, label %slow, label %results"
+    # the caller's arrays for the results, if they fit: they are compared with q itself, not with a copy of it
+    yield "results:\n%batch_rank_32 = sub i32 %rank, 1\n%batch_rank = zext i32 %batch_rank_32 to i64"
+    yield "%out = load ptr, ptr %out_room\n%no_out = icmp eq ptr %out, null\nbr i1 %no_out, label %quaternions, label %fitting"
+    where = "ptr %table, ptr %out, ptr %outs, ptr %arrays, ptr %steps, i64 %batch_rank, i64 %count"
+    yield f"fitting:\n%all_fit = call i1 @given_outputs({where})\nbr i1 %all_fit, label %quaternions, label %slow"
     # normalise quaternions, in a copy of q
     yield "quaternions:\n" + word("%turning", "quaternions") + "\n%plain = icmp eq i64 %turning, 0\n" + word("%q", "q")
     yield "br i1 %plain, label %make, label %copy\ncopy:\n" + row("%nq", "input", "%q", 0) + "\n%q_bytes = mul i64 %nq, 8"
     yield at("%q_data", "%arrays", "%q", "ptr") + "\n" + at("%q_step", "%steps", "%q", "i64") + "\n%alone = icmp eq i64 %count, 1"
     yield "br i1 %alone, label %roomy, label %ask\nask:\n%all_bytes = mul i64 %q_bytes, %count"
     yield "%asked = call ptr @malloc(i64 %all_bytes)"
-    yield "%short = icmp eq ptr %asked, null\nbr i1 %short, label %slow, label %roomy"
+    yield "%short = icmp eq ptr %asked, null\nbr i1 %short, label %leave, label %roomy"
     yield "roomy:\n%room = phi ptr [ %unit_room, %copy ], [ %asked, %ask ]\n%owned = phi ptr [ null, %copy ], [ %asked, %ask ]"
     body = ["%o_from = mul i64 %r, %q_step\n%o_to = mul i64 %r, %q_bytes\n%from_q = getelementptr i8, ptr %q_data, i64 %o_from"]
     body += ["%to_q = getelementptr i8, ptr %room, i64 %o_to\n%not_unit = call i1 @unit(ptr %from_q, ptr %to_q, ptr %table)"]
     yield from counted("r", "%count", [*body, "br i1 %not_unit, label %give_up, label %unit_too\nunit_too:"])
     yield put("ptr %room", "%arrays", "%q", "%q_new") + "\n" + put("i64 %q_bytes", "%steps", "%q", "%q_new_step")
-    yield "br label %make\ngive_up:\ncall void @free(ptr %owned)\nbr label %slow"
-    # use the caller's arrays for the results, or make new ones
+    yield "br label %make\ngive_up:\ncall void @free(ptr %owned)\nbr label %leave"
+    yield "leave:\nbr i1 %no_out, label %slow, label %give_back"
+    yield "give_back:\ncall void @drop(ptr %table, ptr %outs, i64 %outputs)\nbr label %slow"
+    # new arrays for the results
     yield "make:\n%mine = phi ptr [ null, %quaternions ], [ %owned, %r_done ]\n%n = add i64 %inputs, %outputs"
-    yield put("ptr %margins_room", "%arrays", "%n", "%margins") + "\n%batch_rank_32 = sub i32 %rank, 1"
-    yield "%batch_rank = zext i32 %batch_rank_32 to i64"
-    yield "%out = load ptr, ptr %out_room\n%no_out = icmp eq ptr %out, null\nbr i1 %no_out, label %new, label %use_out"
-    where = "ptr %table, ptr %out, ptr %outs, ptr %arrays, ptr %steps, i64 %batch_rank, i64 %count"
-    yield "use_out:\nbr i1 %plain, label %fitting, label %refuse"  # with a copy of q, overlap with q itself cannot be tested
-    yield f"fitting:\n%all_fit = call i1 @given_outputs({where})\nbr i1 %all_fit, label %compute, label %refuse"
-    yield "refuse:\ncall void @free(ptr %mine)\nbr label %slow"
+    yield put("ptr %margins_room", "%arrays", "%n", "%margins") + "\nbr i1 %no_out, label %new, label %compute"
     yield "new:\n%failed = call i1 @new_outputs(ptr %table, ptr %outs, ptr %arrays, i64 %batch_rank, i64 %count)"
     yield "br i1 %failed, label %out_of_memory, label %compute\nout_of_memory:\ncall void @free(ptr %mine)\nret ptr null"
     yield "compute:\n%one = icmp eq i64 %batch_rank, 0\nbr i1 %one, label %single, label %many"
@@ -318,7 +319,8 @@ def direct() -> Iterator[str]:
     arguments = "ptr %table, ptr %kernel, ptr %use, ptr %task, ptr %arrays, ptr %steps, i64 %count"
     yield f"many:\n%wrong2 = call i1 @many_states({arguments})\nbr label %computed"
     yield "computed:\n%wrong = phi i1 [ %wrong1, %single ], [ %wrong2, %many ]\ncall void @free(ptr %mine)"
-    yield "br i1 %wrong, label %lost, label %done\ndone:\n%result = call ptr @answer(ptr %table, ptr %outs)\nret ptr %result"
+    yield "br i1 %wrong, label %lost, label %done\ndone:"
+    yield "%result = call ptr @answer(ptr %table, ptr %outs, i1 %no_out)\nret ptr %result"
     yield "lost:\ncall void @drop(ptr %table, ptr %outs, i64 %outputs)\nbr label %slow"
     # an array of another library goes to the function of that library, if there is one; all other calls to the ordinary method
     yield "slow:\n%any = icmp ne i64 %nargs, 0\n%bare = icmp eq ptr %kwnames, null\n%look = and i1 %any, %bare"
@@ -331,9 +333,3 @@ def direct() -> Iterator[str]:
     yield "unanswered:\n" + function("%decref", "decref") + "\ncall void %decref(ptr %reply)\nbr label %ordinary"
     yield "ordinary:"
     yield from entry_ir.ordinary("ptr %args, i64 %nargs, ptr %kwnames")
-
-
-def bound() -> Iterator[str]:
-    """Define the entry for a quantity that is bound to fixed arrays, of any number (see `entry_ir.bound`)."""
-    compute = "%wrong = call i1 @one_state(ptr %table, ptr %kernel, ptr %arrays)\nbr i1 %wrong, label %slow, label %sound"
-    yield from entry_ir.bound_to("bound", [compute])

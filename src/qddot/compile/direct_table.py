@@ -5,9 +5,9 @@ from __future__ import annotations
 from qddot.compile.phrases import at
 
 WORDS = (
-    "vectorcall", "incref", "decref", "array_type", "array_new", "float64", "kernel", "guest", "guest_function", "none", "direct",
+    "vectorcall", "incref", "decref", "array_type", "array_new", "float64", "kernel", "guest", "guest_function", "none", "next",
     "save", "restore", "clear_flags", "get_flags", "result_type", "inputs", "outputs", "margins", "options", "ways", "quaternions",
-    "q", "worth_loop", "most", "release", "out", "tuple_type",
+    "q", "worth_loop", "most", "release", "out", "tuple_type", "scalar_of",
 )  # fmt: skip
 WORD = {name: k for k, name in enumerate(WORDS)}
 ROWS = {"input": (6, 2), "output": (8, 5), "option": (4, 1), "quaternion": (8, 1), "way": (16, 7)}

@@ -1,15 +1,15 @@
 """LLVM IR of the fastest direct entry from Python to a kernel: one state, with vectors as inputs and one new array as result.
 
-There is one entry for each number of inputs, and one more for a quantity bound to fixed arrays. They read the sizes of the arrays
-from the table of the method (`direct_table`), so no entry has to be compiled for a robot. Other calls are passed on to the general
-direct entry (`direct_ir`).
+There is one entry for each number of inputs. It reads the sizes of the arrays from the table of the method (`direct_table`), so no
+entry has to be compiled for a robot. Other calls are passed on: to the ordinary method (`passed_on`) until one of them could have
+been computed by the general direct entry (`direct_ir`), and then to this.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
-from qddot.compile.direct_table import PLACE, ROWS, TABLE, function, word
+from qddot.compile.direct_table import PLACE, ROWS, function, word
 from qddot.compile.layout import BYTES, DATA, DESCR, DIMENSIONS, DOUBLE, ITEMS, NDIM, STRIDES, TYPE
 from qddot.compile.peaks import INFINITE_BITS, LARGEST, MAGNITUDE
 from qddot.compile.phrases import at, counted, field
@@ -18,8 +18,17 @@ MOST = 3
 """Largest number of inputs of a method that has such an entry."""
 
 
+def module() -> Iterator[str]:
+    """Define all functions of these entries."""
+    yield from looks()
+    yield "define ptr @passed_on(ptr %self, ptr %args, i64 %nargs, ptr %kwnames) nounwind {\n" + table_of_self()
+    yield from ordinary("ptr %args, i64 %nargs, ptr %kwnames")
+    for inputs in range(1, MOST + 1):
+        yield from entry(inputs)
+
+
 def looks() -> Iterator[str]:
-    """Define the functions that check arguments and results, which the general direct entry uses, too."""
+    """Define the functions that check arguments and results, which other entries use, too."""
     yield from beyond()
     yield from not_positive()
     yield from data_of()
@@ -88,8 +97,7 @@ def data_of() -> Iterator[str]:
 def entry(n: int) -> Iterator[str]:
     """Define `PyObject *entry(PyObject *self, PyObject **args, Py_ssize_t nargs, PyObject *kwnames)` for n inputs."""
     yield f"define ptr @entry{n}(ptr %self, ptr %args, i64 %nargs, ptr %kwnames) nounwind {{"
-    yield f"%margins_room = alloca double, i64 {LARGEST}\n" + field("%bytes", "%self", ITEMS + 8, "ptr")
-    yield f"%table = getelementptr i8, ptr %bytes, i64 {BYTES}"
+    yield f"%margins_room = alloca double, i64 {LARGEST}\n" + table_of_self()
     yield f"%right = icmp eq i64 %nargs, {n}\n%plain = icmp eq ptr %kwnames, null\n%go = and i1 %right, %plain"
     yield "br i1 %go, label %start, label %slow\nstart:"
     yield function("%array_type", "array_type") + "\n" + function("%kernel", "kernel")
@@ -105,28 +113,13 @@ def entry(n: int) -> Iterator[str]:
     yield from computed(n)
     yield "sound:\nret ptr %out\nfailed:\nret ptr null"
     yield "bad:\n" + function("%decref", "decref") + "\ncall void %decref(ptr %out)\nbr label %slow"
-    yield "slow:\n%answer = tail call ptr @direct(ptr %self, ptr %args, i64 %nargs, ptr %kwnames)\nret ptr %answer\n}"
+    yield "slow:\n" + function("%next", "next")
+    yield "%answer = tail call ptr %next(ptr %self, ptr %args, i64 %nargs, ptr %kwnames)\nret ptr %answer\n}"
 
 
-def bound(n: int) -> Iterator[str]:
-    """Define `PyObject *bound(PyObject *self, PyObject *unused)` for n inputs and one output (see `bound_to`)."""
-    fixed = [*(f"%data{i}" for i in range(n)), "%room", "%margins_room"]
-    found = [at(name, "%arrays", k, "ptr") for k, name in enumerate(fixed)]
-    for i in range(n):
-        found += [at(f"%size{i}", "%table", PLACE["input"] + i * ROWS["input"][1], "i64"), *within(i)]
-    yield from bound_to(f"bound{n}", [*found, *computed(n), "bad:\nbr label %slow"])
-
-
-def bound_to(name: str, compute: Iterable[str]) -> Iterator[str]:
-    """Define an entry without arguments. The address of its result, and those of the numbers of all arrays, follow the table.
-    `compute`: IR that goes to `sound`, or to `slow` for the ordinary method."""
-    yield f"define ptr @{name}(ptr %self, ptr %unused) nounwind {{\n" + field("%bytes", "%self", ITEMS + 8, "ptr")
-    yield f"%table = getelementptr i8, ptr %bytes, i64 {BYTES}\n%arrays = getelementptr i64, ptr %table, i64 {TABLE + 1}"
-    yield function("%kernel", "kernel")
-    yield from compute
-    yield "sound:\n" + at("%result", "%table", TABLE, "ptr") + "\n" + function("%incref", "incref")
-    yield "call void %incref(ptr %result)\nret ptr %result\nslow:"
-    yield from ordinary("ptr null, i64 0, ptr null")
+def table_of_self() -> str:
+    """Return IR for %table, the content of the second object that an entry holds, a bytes object."""
+    return field("%bytes", "%self", ITEMS + 8) + f"\n%table = getelementptr i8, ptr %bytes, i64 {BYTES}"
 
 
 def ordinary(arguments: str) -> Iterator[str]:

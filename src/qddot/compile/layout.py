@@ -28,7 +28,7 @@ DOUBLE = 12  # NPY_DOUBLE
 ABI = 0x2000000
 """The ABI version of NumPy 2, to which the indices below belong."""
 
-ABI_VERSION, ARRAY_TYPE, ARRAY_NEW, UFUNC_NEW, CLEAR_FLAGS, GET_FLAGS = 0, 2, 93, 31, 27, 28
+ABI_VERSION, ARRAY_TYPE, ARRAY_NEW, ARRAY_RETURN, UFUNC_NEW, CLEAR_FLAGS, GET_FLAGS = 0, 2, 93, 76, 31, 27, 28
 UFUNC_COUNTS = HEAD  # nin, nout, nargs, identity
 UFUNC_NAME, UFUNC_TYPES = HEAD + 40, HEAD + 48  # after functions, data, ntypes and a reserved number
 UFUNC_OWNED = HEAD + 72
@@ -109,6 +109,7 @@ def why_no_direct_entry() -> str:
             "the fields of an array": array_has_its_fields(),
             "the array type in NumPy's table": array_api()[ARRAY_TYPE] == id(np.ndarray),
             "the function in NumPy's table that makes arrays": makes_arrays(),
+            "the function in NumPy's table that makes scalars": makes_scalars(),
         }
     except UnknownLayout as error:
         return str(error)
@@ -160,3 +161,12 @@ def makes_arrays() -> bool:
         and new.flags.owndata
         and sys.getrefcount(new) == sys.getrefcount(ordinary)
     )
+
+
+def makes_scalars() -> bool:
+    """Return True if PyArray_Return turns an array without dimensions into a scalar, and takes its reference."""
+    scalar_of = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p)(array_api()[ARRAY_RETURN])
+    number, ordinary = np.array(0.25), np.array(0.25)
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(number))
+    found = scalar_of(id(number))
+    return type(found) is np.float64 and found == 0.25 and sys.getrefcount(number) == sys.getrefcount(ordinary)

@@ -1,20 +1,24 @@
-"""Compilation of LLVM IR to machine code in memory, for this computer."""
+"""Machine code in memory for programs, from the cache or made by LLVM, for this computer."""
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import json
 import os
+import sys
 import threading
-from typing import NamedTuple
+from collections.abc import Mapping
+from types import ModuleType
+from typing import NamedTuple, Protocol
 
-import llvmlite.binding as llvm
+import llvmlite
 import numpy as np
 
-from qddot.compile import cache, prefetch, shared, transpose
+from qddot.compile import cache, image, shared
 from qddot.compile.kernel_ir import define_kernel, is_short
 from qddot.compile.lanes import Lanes, library
-from qddot.compile.loop_ir import LOOP, define_loop
-from qddot.compile.table_ir import define_table_kernel
+from qddot.compile.processor import Computer, identity
 from qddot.graph.expr import without_collection
 from qddot.graph.program import Program
 
@@ -41,43 +45,40 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=renew_lock)  # the thread that held it may not exist in the child
 
 
+class Loaded(Protocol):
+    """The owner of machine code in memory."""
+
+    def get_function_address(self, name: str) -> int: ...
+
+
 class Code(NamedTuple):
-    """Loaded machine code: addresses of its loop and kernel; `engine` owns it."""
+    """Loaded machine code: addresses of its loop, and of its kernel for one state; `engine` owns it."""
 
     loop: int
     kernel: int
-    engine: llvm.ExecutionEngine
+    engine: Loaded
 
 
-_shared: dict[Lanes, Code] = {}  # never released, since kernels call it
-
-
-class Computer(NamedTuple):
-    """A processor for which code is compiled."""
-
-    cpu: str
-    features: str
-    vector_bytes: int
-    fma: bool
+_shared: dict[Lanes, tuple[dict[str, int], Loaded]] = {}  # never released, since kernels call it
 
 
 @functools.cache
 def this_computer() -> Computer:
     """Return the computer that this process runs on."""
+
+    def ask() -> bytes:
+        return json.dumps(compiler().this_computer()).encode()
+
     with _lock:
-        llvm.initialize_native_target()
-        llvm.initialize_native_asmprinter()
-    return computer(llvm.get_process_triple(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features())
+        answer = cache.recall(("computer", identity(), llvmlite.__version__), ask) if image.POSSIBLE else ask()
+    return Computer(*json.loads(answer))
 
 
-def computer(triple: str, cpu: str, features: llvm.FeatureMap) -> Computer:
-    """Return a computer by the names that LLVM gives it, with its widest vectors: AVX-512, AVX, else 16 bytes (SSE2, NEON).
+def compiler() -> ModuleType:
+    """Return the module `emit`, which loads LLVM's library. That takes 20 ms, so it is imported only when code must be made."""
+    from qddot.compile import emit
 
-    Every 64-bit ARM has a fused multiply-add. Apple calls it arm64, and there LLVM lists no features.
-    """
-    arm = triple.partition("-")[0] in ("aarch64", "arm64", "arm64e")
-    width = 64 if features.get("avx512f") else 32 if features.get("avx") else 16
-    return Computer(cpu, features.flatten(), width, bool(arm or features.get("fma")))
+    return emit
 
 
 def wide_lanes(dtype: np.dtype, computer: Computer) -> Lanes:
@@ -99,11 +100,12 @@ def module_text(program: Program, lanes: Lanes, *, watched: bool = False) -> str
     lines = [*library(lanes.real), "!1 = !{i32 1}", *shared.declarations(lanes.shared)]
     for each in dict.fromkeys((lanes, lanes.scalar, lanes.whole_vector)):
         lines += each.declarations()
+    if lanes.width > 1 or is_table(program):
+        from qddot.compile import loop_ir, prefetch, table_ir, transpose  # one state of most robots needs none of them
     if lanes.width == 1 or not is_short(program, lanes):
-        define = define_table_kernel if is_table(program) else define_kernel
-        lines += define(program, lanes)
+        lines += table_ir.define_table_kernel(program, lanes) if is_table(program) else define_kernel(program, lanes)
     if lanes.width > 1:
-        lines += [*transpose.declarations(lanes), prefetch.DECLARATION, *define_loop(program, lanes, watched=watched)]
+        lines += [*transpose.declarations(lanes), prefetch.DECLARATION, *loop_ir.define_loop(program, lanes, watched=watched)]
     return "\n".join([*lines, ""])
 
 
@@ -119,61 +121,44 @@ def compile_program(program: Program, lanes: Lanes, computer: Computer, *, watch
     quick = lanes.width == 1 and len(program.nodes) > QUICK and not is_table(program)
     with _lock:  # LLVM's parsing and code generation share state
         common = share(lanes.shared, computer)
-        engine = link(machine_code(text, computer, 0 if quick else 2), computer)
-        loop = engine.get_function_address(LOOP) if lanes.width > 1 else common
-        return Code(loop, engine.get_function_address(lanes.kernel[1:]), engine)
+        code = loaded(text, computer, 0 if quick else 2, common)
+        if lanes.width > 1:
+            return Code(code.get_function_address("loop"), 0, code)
+        return Code(common[lanes.shared.function("singly")[1:]], code.get_function_address(lanes.kernel[1:]), code)
 
 
-def share(lanes: Lanes, computer: Computer) -> int:
-    """Load the functions that kernels share, unless they are loaded, so that kernels find them by name (see `shared`).
-
-    Returns:
-        Address of the loop over single states.
-    """
+def share(lanes: Lanes, computer: Computer) -> dict[str, int]:
+    """Return the addresses of the functions that kernels share (see `shared`), by name. They are loaded when first needed."""
     if lanes not in _shared:
-        engine = link(machine_code(shared.module(lanes), computer, 2), computer)
-        places = {name: engine.get_function_address(lanes.function(name)[1:]) for name in shared.FUNCTIONS}
-        for name, place in places.items():
-            llvm.add_symbol(lanes.function(name)[1:], place)
-        _shared[lanes] = Code(places["singly"], 0, engine)
-    return _shared[lanes].loop
+        code = loaded(shared.module(lanes), computer, 2, {})
+        names = [lanes.function(name)[1:] for name in shared.FUNCTIONS]
+        _shared[lanes] = {name: code.get_function_address(name) for name in names}, code
+    return _shared[lanes][0]
 
 
 def load_module(text: str, symbol: str, computer: Computer, *, kept: bool = True) -> Code:
     """Return the code of the function `symbol` of a module, whose address is `loop` of the result. `kept`: store it in the cache,
     which must be False if it contains addresses of this process."""
     with _lock:
-        engine = link(machine_code(text, computer, 2, kept=kept), computer)
-        return Code(engine.get_function_address(symbol), 0, engine)
+        code = loaded(text, computer, 2, {}, kept=kept)
+        return Code(code.get_function_address(symbol), 0, code)
 
 
-def machine_code(text: str, computer: Computer, effort: int, *, kept: bool = True) -> bytes:
-    """Return the object file of a module, from the cache if it is there.
+def loaded(text: str, computer: Computer, effort: int, known: Mapping[str, int], *, kept: bool = True) -> Loaded:
+    """Return the machine code of a module, from the cache if it is there.
 
-    The graph is already optimised, so LLVM only selects and schedules instructions and allocates registers.
+    Args:
+        effort: level of optimisation, 0 to 3.
+        known: addresses of functions that it may call, by name.
     """
-
-    def make() -> bytes:
-        module = llvm.parse_assembly(text)
-        module.verify()
-        return target_machine(computer, effort).emit_object(module)
-
-    if not kept:
-        return make()
-    version = ".".join(map(str, llvm.llvm_version_info))
-    return cache.recall((text, computer.cpu, computer.features, version, str(effort), llvm.get_process_triple()), make)
+    if kept and image.POSSIBLE:
+        with contextlib.suppress(image.Unloadable):
+            return image.Image(object_file(text, computer, effort, "small"), known)
+    make = object_file if kept else compiler().object_file
+    return compiler().link(make(text, computer, effort, "jitdefault"), known, computer)
 
 
-def link(code: bytes, computer: Computer) -> llvm.ExecutionEngine:
-    """Load an object file into this process and return the engine that owns the code."""
-    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target_machine(computer, 0))
-    engine.add_object_file(llvm.ObjectFileRef.from_data(code))
-    engine.finalize_object()
-    return engine
-
-
-def target_machine(computer: Computer, effort: int) -> llvm.TargetMachine:
-    """Return LLVM's compiler for a computer. `effort`: level of optimisation, 0 to 3."""
-    return llvm.Target.from_default_triple().create_target_machine(
-        cpu=computer.cpu, features=computer.features, opt=effort, reloc="pic", codemodel="jitdefault"
-    )
+def object_file(text: str, computer: Computer, effort: int, model: str) -> bytes:
+    """Return the object file of a module, from the cache if it is there. `model`: LLVM's code model."""
+    key = (text, computer.cpu, computer.features, llvmlite.__version__, str(effort), model, sys.platform)
+    return cache.recall(key, lambda: compiler().object_file(text, computer, effort, model))

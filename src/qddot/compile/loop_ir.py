@@ -20,9 +20,6 @@ from qddot.compile.transpose import read_columns, write_columns
 from qddot.graph.expr import Expr, schedule
 from qddot.graph.program import Input, Output, Program
 
-LOOP = "loop"
-"""Name of the loop in LLVM IR."""
-
 UNROLLED = 16
 """Largest number of blocks of columns that are moved by straight-line code; more are moved in a loop."""
 
@@ -34,7 +31,7 @@ def define_loop(program: Program, lanes: Lanes, *, watched: bool = False) -> Ite
     yield from peaks.declarations(lanes)
     if not is_short(program, lanes):
         yield from Results(program, lanes, watched).define()
-    yield f"define void @{LOOP}(ptr %args, ptr %dimensions, ptr %steps, ptr %task) nounwind {{"
+    yield "define void @loop(ptr %args, ptr %dimensions, ptr %steps, ptr %task) nounwind {"
     yield "entry:\n%count = load i64, ptr %dimensions"
     for i in range(n):
         yield f"%ap{i} = getelementptr ptr, ptr %args, i64 {i}\n%base{i} = load ptr, ptr %ap{i}"

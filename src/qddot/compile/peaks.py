@@ -23,7 +23,7 @@ MAGNITUDE = (1 << 63) - 1
 """Mask of all bits of a float64 but its sign."""
 
 LARGEST = 1000
-"""Largest number of elements of an argument or result, for one state, for which there is a direct entry."""
+"""Largest number of elements of an input, for one state, and of margins, for which there is a direct entry."""
 
 
 def limit(name: str, lanes: Lanes) -> int:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 VARIABLE = "QDDOT_THREADS"
 """Environment variable for the number of threads."""
 
-TILES = 8
+TILES = 16
 """Number of tiles per thread, so that none waits long for the others at the end."""
 
 SMALLEST = 64
@@ -157,16 +157,16 @@ def run_tiled(
     from qddot.compile import layout
 
     count, api = math.prod(batch), layout.ufunc_api()
-    job = np.zeros(STEPS + len(arrays) + sum(ranks), np.int64)
     least = together if 2 * together * threads <= count else SMALLEST
     tile = max(-(-count // (TILES * threads) // SMALLEST), -(-least // SMALLEST)) * SMALLEST
-    job[: len(WORDS)] = loop, task, api[layout.CLEAR_FLAGS], api[layout.GET_FLAGS], len(arrays), count, tile, 0, 0, 0
-    job[ARRAYS : ARRAYS + len(arrays)] = [a.__array_interface__["data"][0] for a in arrays]
-    job[STEPS:] = [*steps, *(stride for a, rank in zip(arrays, ranks) for stride in a.strides[a.ndim - rank :])]  # type: ignore[list-item]
+    words = [loop, task, api[layout.CLEAR_FLAGS], api[layout.GET_FLAGS], len(arrays), count, tile, 0, 0, 0]
+    words += [a.__array_interface__["data"][0] for a in arrays] + [0] * (STEPS - ARRAYS - len(arrays))
+    words += [*steps, *(stride for a, rank in zip(arrays, ranks) for stride in a.strides[a.ndim - rank :])]  # type: ignore[list-item]
+    job = (ctypes.c_int64 * len(words))(*words)
     take, futures, done = tiles(), [], False
 
     def work(patience: int) -> bool:
-        return take(job.ctypes.data, patience)  # this function keeps the job alive as long as a thread may take a tile
+        return take(ctypes.addressof(job), patience)  # this function keeps the job alive as long as a thread may take a tile
 
     try:
         for _ in range(1, threads):
@@ -179,7 +179,8 @@ def run_tiled(
         for future in futures:
             if not (future.cancel() or done):  # it has begun and may still write into the output: wait for it
                 future.exception()
-    report(int(job[WORDS.index("flags")]))
+    if flags := job[WORDS.index("flags")]:
+        report(flags)
     return True
 
 

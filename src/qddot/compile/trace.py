@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import DTypeLike
 
 from qddot.algorithms.forward_dynamics import shares_coordinates
 from qddot.algorithms.quantities import COMPUTED, QUANTITIES, algorithm
@@ -18,6 +17,9 @@ from qddot.model.overflow import overflow
 from qddot.model.scalar import Scalar
 from qddot.model.spatial import Force, RigidInertia, Vec, symmetric
 from qddot.model.variables import is_inertial
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
 
 FEW = 64
 """Most degrees of freedom for which forward dynamics by the mass matrix is tried: beyond, articulated bodies take fewer
