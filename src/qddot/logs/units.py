@@ -51,12 +51,14 @@ TIME = (
 POSITION = (
     spelled(Unit("rad", 1.0), "rad", "rads", "radian", "radians")
     | spelled(Unit("mrad", 1e-3), "mrad")
-    | spelled(Unit("degrees", DEGREE), "deg", "degs", "degree", "degrees", "°")
+    | spelled(Unit("degrees", DEGREE), "deg", "degs", "degree", "degrees", "°", "grad", "degré", "degrés")
     | spelled(Unit("turns", 2 * np.pi), "rev", "revs", "turn", "turns", "revolutions")
     | spelled(Unit("mm", 1e-3), "mm")
     | spelled(Unit("m", 1.0), "m", "meter", "metre", "meters", "metres")
 )
-SPEED = spelled(Unit("turns a minute", TURN_A_MINUTE), "rpm", "revmin", "1min", "umin") | spelled(Unit("degrees/s", DEGREE), "dps")
+SPEED = spelled(Unit("turns a minute", TURN_A_MINUTE), "rpm", "revmin", "1min", "umin", "trmin") | spelled(
+    Unit("degrees/s", DEGREE), "dps"
+)
 TORQUE = (
     spelled(Unit("N m", 1.0), "nm", "newtonmeter", "newtonmeters", "newtonmetre", "newtonmetres", "n")
     | spelled(Unit("mN m", 1e-3), "mnm", "nmm")
