@@ -233,7 +233,8 @@ class Fit:
 
     @property
     def left_out(self) -> tuple[str, ...]:
-        """Parameters that `robot` cannot hold: harmonics of a slider, friction by the load that no torque overcomes, pulls."""
+        """Parameters that `robot` cannot hold: harmonics of a slider, friction by the load that no torque overcomes, pulls, constants
+        of a motor of two joints that are negative or beyond the joints' own."""
         return self._identified[1]
 
     @cached_property
