@@ -260,8 +260,8 @@ def test_steps_of_friction_are_filtered_after_they_saturate():
     robot, gains = random_arm(8, 3), np.array([2.0, 0.5, 4.0])
     logs = [recorded(robot, load, seed, 0.0) for seed, load in enumerate((None, BOX))]
     k = 0.05 / np.mean(logs[0].tau ** 2, axis=0)
-    draw = np.random.default_rng(0)
-    noisy = [replace(log, tau=(log.tau + k * log.tau**3) / gains * (1 + 1e-2 * draw.normal(size=log.q.shape))) for log in logs]
+    draw, clean = np.random.default_rng(0), [replace(log, tau=(log.tau + k * log.tau**3) / gains) for log in logs]
+    noisy = [replace(log, tau=log.tau + 0.02 * log.tau.std(axis=0) * draw.normal(size=log.q.shape)) for log in clean]
     found = drive_gains(robot, *noisy, BOX, saturation=True)
     print(found, k)
     assert (abs(found.gains - gains) < 4 * found.deviations).all()
