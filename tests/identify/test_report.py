@@ -18,7 +18,7 @@ from qddot.identify.checks.verdict import Concern, Verdict
 from qddot.identify.report.document import Document, Items, Section, html
 from qddot.identify.report.pdf import BROWSERS
 from qddot.identify.report.shortcomings import shortcomings
-from qddot.identify.report.tables import state, unit
+from qddot.identify.report.tables import joint_table, state, unit
 from tests.identify.arms import random_arm
 from tests.identify.simulated import simulated, truth
 
@@ -181,3 +181,11 @@ def test_the_data_are_named_with_their_size(fit: Fit) -> None:
     first, second = (simulated(fit.parameter_set, truth(fit.parameter_set), 10.0, 100.0, (1e-5, 0.05), seed) for seed in (1, 2))
     log, kept, *_ = ARM.identify(first, validation=second[:900], parameter_set=fit.parameter_set).findings
     assert kept.message == "kept for it: 900 samples at 100 Hz, 8.99 s"
+
+
+def test_only_errors_that_there_are_have_columns(fit: Fit) -> None:
+    assert joint_table(fit).head == ["joint", "noise", "unseen blocks", "training", "training, raw"]
+    log = simulated(fit.parameter_set, truth(fit.parameter_set), 10.0, 100.0, (1e-5, 0.05), 1)
+    found = joint_table(ARM.identify(log, validation=0.3, parameter_set=fit.parameter_set))
+    assert found.head[-2:] == ["validation", "validation, raw"]
+    assert all(len(row) == len(found.head) for row in found.rows)
