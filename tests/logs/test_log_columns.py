@@ -395,6 +395,24 @@ def test_temps_are_times_in_french_and_temperatures_in_english(tmp_path: Path) -
     same(english, {"t": data["t"], "temperature": np.full((600, 3), 30.0)})
 
 
+def test_units_tell_a_quantity_only_if_nothing_else_has_them(tmp_path: Path) -> None:
+    data = motion()
+    names = ["t", *numbered("A{} [°]"), *numbered("n{} [U/min]"), *numbered("M{} [Nm]")]
+    columns = [data["t"], np.degrees(data["q"]), data["qd"] * 30 / np.pi, data["tau"]]
+    log = Log.load(written(tmp_path / "a.csv", names, *columns))
+    same(log, data)
+    assert "tau: M1 [Nm] ... M3 [Nm], by their unit" in said(log, "columns", "assumed")
+    for more in ("F{} [Nm]", "M_soll_{} [Nm]"):  # another one, or one with a word for what is wanted
+        path = written(tmp_path / "b.csv", [*names, *numbered(more)], *columns, data["tau"])
+        if "soll" in more:
+            same(Log.load(path), data)
+        else:
+            with pytest.raises(InputError, match="no columns found for tau"):
+                Log.load(path)
+    with pytest.raises(InputError, match="no columns found for tau"):
+        Log.load(written(tmp_path / "c.csv", [*names[:7], *numbered("F{} [N]")], *columns[:3], data["tau"]))
+
+
 def test_wanted_values_in_german_and_french_are_left_out(tmp_path: Path) -> None:
     data = motion()
     for wanted in ("Sollwinkel_{}", "Soll Winkel {}", "consigne position {}", "position désirée {}"):
@@ -453,6 +471,9 @@ def test_rtde(tmp_path: Path) -> None:
         ["Zeit", *numbered("AXIS_ACT.A{}"), *numbered("TORQUE_AXIS_ACT.A{}")],
         ["time", *numbered("MAIN.fbAxis[{}].NcToPlc.ActPos"), *numbered("MAIN.fbAxis[{}].ActTorque")],
         ["time", *(f"{axis}-axis position[deg]" for axis in "SLT"), *(f"{axis}-axis torque[Nm]" for axis in "SLT")],
+        ["t [s]", *numbered("A{} [°]"), *numbered("M{} [Nm]")],
+        ["t [s]", *numbered("angulo{} [deg]"), *numbered("par{} [Nm]")],
+        ["時間[s]", *numbered("J{}角度[deg]"), *numbered("J{}トルク[Nm]")],
         ["tout", *numbered("yout.q_meas({})"), *numbered("yout.tau_meas({})")],
         ["t", *numbered("qpos_{}", first=0), *numbered("effort_{}", first=0)],
     ],

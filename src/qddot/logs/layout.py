@@ -30,7 +30,7 @@ from qddot.logs.column_names import (
 )
 from qddot.logs.groups import Group, Member, grouped, left_over, refuse_joints_twice
 from qddot.logs.table import Finding, Table
-from qddot.logs.units import TIME, Unit, unit_of
+from qddot.logs.units import TIME, Unit, quantity_of, unit_of
 from qddot.logs.unnamed import by_position, is_unnamed
 
 Choice = str | int | Sequence[str] | Sequence[int]
@@ -138,7 +138,8 @@ def guessed(
             rated.append((rating, name, group))
     rated.sort(key=lambda rating: rating[0])
     if not rated:
-        return named_as_joints(groups, joint_names, findings) if quantity == "q" else None
+        by_unit = known_by_unit(groups, quantity, q, joint_names, findings)
+        return named_as_joints(groups, joint_names, findings) if quantity == "q" and by_unit is None else by_unit
     best = [rating for rating in rated if rating[0] == rated[0][0]]
     if len(best) > 1 and quantity != "t":
         raise InputError(
@@ -149,6 +150,23 @@ def guessed(
         others = ", ".join(str(group) for _, _, group in rated[1:])
         findings.append(Finding("assumed", "columns", f"{quantity}: {rated[0][2]}, not {others}"))
     return rated[0][2]
+
+
+def known_by_unit(
+    groups: dict[str, Group], quantity: str, q: Group | None, joint_names: Sequence[str], findings: list[Finding]
+) -> Group | None:
+    """Return the only columns, of a joint each or one of times, whose units in brackets are the quantity's: `M1 [Nm] ...`; else None."""
+    joints = 1 if quantity == "t" else len(joint_names) or (len(q.members) if q else 0)
+    found = []
+    for name, group in groups.items():
+        right = group.numbered and all(quantity_of(unit) == quantity for unit in group.units)
+        elsewhere = tokens(name) & (REFERENCE | ELSEWHERE | MEASURABLE)
+        if right and not elsewhere and len(group.members) == (joints or len(group.members)):
+            found.append(group)
+    if len(found) != 1:
+        return None
+    findings.append(Finding("assumed", "columns", f"{quantity}: {found[0]}, by their unit"))
+    return found[0]
 
 
 def guessed_temperature(groups: Iterable[Group], q: Group, joint_names: Sequence[str], findings: list[Finding]) -> Group | None:
