@@ -247,6 +247,8 @@ def test_a_fit_is_in_its_page(stub, tmp_path):
     error = np.linalg.norm(measured - predicted) / np.linalg.norm(measured)
     assert error == pytest.approx(fit.training.relative, rel=0.05)
     assert motion["t"][:: len(motion["t"]) - 1] == pytest.approx(fit.judged.t[[0, -1]])
+    twice = json.loads(parts(fitted(LOG + LOG).explore(tmp_path / "twice.html").html)["robot"])["motion"]
+    assert np.all(np.diff(twice["t"]) > 0)  # though the second recording's clock begins anew
 
 
 def test_what_cannot_be_explored(stub, monkeypatch):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -145,6 +146,12 @@ def test_it_says_what_it_does(found):
     assert "search 1 of 1: log det" in lines[1]
     assert "limits kept on a grid of 1 ms" in repr(motion)
     assert "not limited: distance" in repr(motion)
+
+
+def test_a_search_that_ends_early_is_told(found):
+    motion, _ = found
+    assert "more starts" not in str(motion)
+    assert "more starts or iterations may find a better one" in str(replace(motion, random_log_det=motion.log_det + 1))
 
 
 def test_csv_reads_back(found, arm: Robot, tmp_path: Path):

@@ -25,6 +25,7 @@ from qddot.identify import (
 )
 from qddot.identify.physical.identified import identified_robot, sound_prior
 from qddot.identify.physical.plausible import filled_in
+from qddot.identify.physical.pseudo_inertia import BASIS, link_columns, nonnegative_columns
 from qddot.identify.regression.estimators import stacked
 from tests.identify.arms import random_arm
 from tests.identify.simulated import ROBOTS, check_found, excited, panda, series, simulated, truth
@@ -289,6 +290,38 @@ def test_no_links_that_exist_are_nearer_to_lwr4() -> None:
     told = fit.validation.relative, fit.robot_error[0], found
     print("of an unseen log the fit leaves {:.2%}, fit.robot {:.2%}, the nearest {:.2%}".format(*told))
     assert found > fit.robot_error[0]
+
+
+@pytest.mark.slow
+@needs_recordings
+@pytest.mark.filterwarnings("ignore:Solution may be inaccurate")
+def test_a_bound_for_every_robot_that_exists_of_lwr4() -> None:
+    """By weak duality: let `R^T v` be nonnegative on every consistent robot. Then `|R pi - y|^2 / 2 >= v (R pi - y) - |v|^2 / 2 >=
+    -v y - |v|^2 / 2` for each of them, whoever found v. Only its signs and eigenvalues count, not the solver."""
+    cp = pytest.importorskip("cvxpy")
+    robot = qddot.load(RECORDINGS / "kuka_lwr4_flobaroid/kuka_lwr4_gaz.urdf")
+    fit = robot.identify(Log.load(RECORDINGS / "kuka_lwr4_flobaroid/measurements_1.npz", robot))
+    parameters, base = fit.parameter_set, fit.base
+    X, y = stacked(base, fit.factors.columns, fit.factors.merged(range(len(fit.factors.R))), fit.estimate.sigma)
+    R, names = X @ base.K, parameters.full_names
+    assert np.array_equal(parameters.T, np.eye(len(names)))
+    assert not parameters.constant.any()
+    links, positive = link_columns(names), nonnegative_columns(names)
+    either = np.setdiff1d(np.arange(len(names)), [*positive, *(k for columns in links.values() for k in columns)])
+    entries = BASIS.reshape(10, 16)
+    dual = np.linalg.solve(entries @ entries.T, entries).T  # of g (10,): the M (4, 4) with `g pi = tr(M J(pi))` for each body
+    v = cp.Variable(len(y))
+    g = R.T @ v
+    bodies = [cp.reshape(dual @ g[columns], (4, 4), order="C") for columns in links.values()]
+    limits = [(M + M.T) / 2 >> 0 for M in bodies] + [g[positive] >= 0, g[either] == 0]
+    cp.Problem(cp.Maximize(-v @ y - cp.sum_squares(v) / 2), limits).solve(solver=cp.CLARABEL)
+    v, g = v.value, R.T @ v.value
+    below = [min(np.linalg.eigvalsh((dual @ g[columns]).reshape(4, 4))[0], 0.0) for columns in links.values()]
+    lost = 200 * np.sum(below) + 1000 * (np.minimum(g[positive], 0).sum() - np.abs(g[either]).sum())  # no body beyond 200 kg
+    bound = np.sqrt(2 * (-v @ y - v @ v / 2 + lost))
+    least = np.linalg.norm(R @ np.linalg.lstsq(R, y, rcond=None)[0] - y)
+    print(f"least squares leave {least:.4g}, every consistent robot {bound:.4g} or more, fit.robot {fit.consistent.residual:.4g}")
+    assert 1.3 * least < bound < fit.consistent.residual < 1.04 * bound
 
 
 @needs_recordings

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import qddot
+from qddot.errors import ModelWarning
 from qddot.identify import ParameterSet
 from tests.identify.arms import random_arm
 from tests.identify.simulated import series, simulated
@@ -63,6 +64,18 @@ def test_the_robot_predicts_as_the_fit_does(name, tmp_path):
         assert np.abs(qddot.load(tmp_path / file).inverse_dynamics(q, qd, qdd) - predicted).max() < 1e-9 * scale
     tau = parameters.matrix(q, qd, qdd) @ theta
     assert np.abs(predicted - tau).max() < 2e-3 * np.abs(tau).max()
+
+
+def test_constants_that_no_motor_of_two_joints_has_are_named():
+    robot = random_arm(4, 3)
+    parameters = ParameterSet.of(robot, coupled=[("j1", "j2")])
+    sizes = COUPLED | {"j1+j2.viscous": -0.3, "j1+j2.armature": 5.0}  # less than none, and more than both rotors
+    theta = [sizes.get(x, SIZES.get(x.rpartition(".")[2], y)) for x, y in zip(parameters.names, parameters.described)]
+    log = simulated(parameters, np.array(theta), 20.0, 200.0, (0, 1e-3), 1)
+    fit = robot.identify(log, parameter_set=parameters)
+    assert set(fit.left_out) == {"j1+j2.viscous", "j1+j2.armature"}
+    with pytest.warns(ModelWarning, match=r"it cannot hold j1\+j2.armature, j1\+j2.viscous"):
+        assert fit.robot
 
 
 def test_a_lift_weighs_the_same_in_the_fit_and_in_its_robot():

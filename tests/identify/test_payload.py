@@ -256,6 +256,20 @@ def test_motors_that_saturate():
     assert np.allclose(exact.torques(signals[1]), tau[1], rtol=1e-10)
 
 
+def test_steps_of_friction_are_filtered_after_they_saturate():
+    robot, gains = random_arm(8, 3), np.array([2.0, 0.5, 4.0])
+    logs = [recorded(robot, load, seed, 0.0) for seed, load in enumerate((None, BOX))]
+    k = 0.05 / np.mean(logs[0].tau ** 2, axis=0)
+    draw, clean = np.random.default_rng(0), [replace(log, tau=(log.tau + k * log.tau**3) / gains) for log in logs]
+    noisy = [replace(log, tau=log.tau + 0.02 * log.tau.std(axis=0) * draw.normal(size=log.q.shape)) for log in clean]
+    found = drive_gains(robot, *noisy, BOX, saturation=True)
+    print(found, k)
+    assert (abs(found.gains - gains) < 4 * found.deviations).all()
+    assert (abs(found.saturation - k) < 4 * found.saturation_deviations).all()
+    assert (found.saturation_deviations < 0.2 * k).all()
+    assert str(found).count("saturation") == 3
+
+
 def test_a_signal_of_the_wrong_sign_is_said():
     robot = random_arm(8, 2)
     free, with_load = random_states(8, robot, 100), random_states(9, robot, 100)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 import shutil
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from qddot.identify.checks.verdict import Concern, Verdict
 from qddot.identify.report.document import Document, Items, Section, html
 from qddot.identify.report.pdf import BROWSERS
 from qddot.identify.report.shortcomings import shortcomings
-from qddot.identify.report.tables import state, unit
+from qddot.identify.report.tables import joint_table, state, unit
 from tests.identify.arms import random_arm
 from tests.identify.simulated import simulated, truth
 
@@ -147,3 +148,44 @@ def test_values_have_units() -> None:
         "N/m^2",
     ]
     assert not units[f"{slider}.load"]
+
+
+def test_recordings_with_clocks_of_their_own_follow_one_another() -> None:
+    pytest.importorskip("matplotlib")
+    parameters = ParameterSet.of(ARM)
+    first, second = (simulated(parameters, truth(parameters), 10.0, 100.0, (1e-5, 0.05), seed) for seed in (1, 2))
+    touched = dataclasses.replace(second, tau=second.tau + 3.0 * ((second.t > 5) & (second.t < 6))[:, None] * [0.0, 1.0])
+    fit = ARM.identify([first, touched], parameter_set=parameters)
+    elapsed, later = fit.judged.elapsed, fit.judged.segments[1]
+    (shift,) = set((elapsed - fit.judged.t)[later].round(6).tolist())
+    assert np.all(np.diff(elapsed) > 0)
+    assert shift == pytest.approx(8.92)  # what the filter leaves of ten seconds
+    for what in ("torques", "residuals"):
+        panels = fit.plot(what)
+        assert panels[-1].get_xlabel() == "t [s], one recording after the other"
+        for line in panels[0].get_lines():
+            t = np.asarray(line.get_xdata(), float)
+            assert np.all(np.diff(t[np.isfinite(t)]) > 0)
+            assert np.isnan(t[:-1]).sum() == 1  # a break between the recordings
+    (places,) = (each.places for each in shortcomings(fit) if each.joint == "j1")
+    (then,) = re.findall(r"from t = (\S+) to (\S+) s", " ".join(places))
+    assert float(then[0]) < 5.5 + shift < float(then[1])
+    alone = ARM.identify(first, parameter_set=parameters)
+    assert np.array_equal(alone.judged.elapsed, alone.judged.t)
+    assert alone.plot("torques")[-1].get_xlabel() == "t [s]"
+
+
+def test_the_data_are_named_with_their_size(fit: Fit) -> None:
+    log, *_ = fit.findings
+    assert (log.code, log.message) == ("log", "2,000 samples at 100 Hz, 19.99 s")
+    first, second = (simulated(fit.parameter_set, truth(fit.parameter_set), 10.0, 100.0, (1e-5, 0.05), seed) for seed in (1, 2))
+    log, kept, *_ = ARM.identify(first, validation=second[:900], parameter_set=fit.parameter_set).findings
+    assert kept.message == "kept for it: 900 samples at 100 Hz, 8.99 s"
+
+
+def test_only_errors_that_there_are_have_columns(fit: Fit) -> None:
+    assert joint_table(fit).head == ["joint", "noise", "unseen blocks", "training", "training, raw"]
+    log = simulated(fit.parameter_set, truth(fit.parameter_set), 10.0, 100.0, (1e-5, 0.05), 1)
+    found = joint_table(ARM.identify(log, validation=0.3, parameter_set=fit.parameter_set))
+    assert found.head[-2:] == ["validation", "validation, raw"]
+    assert all(len(row) == len(found.head) for row in found.rows)

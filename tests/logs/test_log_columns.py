@@ -323,7 +323,12 @@ def test_time_units_in_words(tmp_path: Path) -> None:
 def test_seconds_and_nanoseconds(tmp_path: Path) -> None:
     data = motion()
     whole, rest = 1_700_000_000 + np.floor(data["t"]), np.round(data["t"] % 1 * 1e9)
-    for first, second in (("sec", "nanosec"), ("header.stamp.secs", "header.stamp.nsecs"), ("time_sec", "time_nsec")):
+    for first, second in (
+        ("sec", "nanosec"),
+        ("header.stamp.secs", "header.stamp.nsecs"),
+        ("time_sec", "time_nsec"),
+        ("ZeitInSec", "ZeitInNanoSec"),
+    ):
         names = [first, second, *numbered("q{}"), *numbered("tau{}")]
         log = Log.load(written(tmp_path / "a.csv", names, whole, rest, data["q"], data["tau"]))
         same(log, {"t": data["t"]})
@@ -368,6 +373,54 @@ def test_libfranka(tmp_path: Path) -> None:
     assert "not measured, left out: q_d, dq_d, ddq_d, tau_J_d" in said(log, "columns")
 
 
+def test_positions_of_motors_beside_those_of_links(tmp_path: Path) -> None:
+    data = motion()
+    names = [f"{channel}[{i}]" for channel in ("theta", "dtheta", "q", "dq", "tau_J") for i in range(3)]
+    motors = data["q"] + 0.01 * data["tau"]
+    path = written(tmp_path / "a.csv", ["time", *names], data["t"], motors, data["qd"] + 1, data["q"], data["qd"], data["tau"])
+    log = Log.load(path)
+    same(log, data)
+    assert "q: q0 ... q2, not theta0 ... theta2" in said(log, "columns", "assumed")
+    bare = Log.load(written(tmp_path / "b.csv", ["time", *names[:3], *names[12:]], data["t"], motors, data["tau"]))
+    same(bare, {"q": motors, "tau": data["tau"]})
+
+
+def test_temps_are_times_in_french_and_temperatures_in_english(tmp_path: Path) -> None:
+    data = motion()
+    names, columns = [*numbered("q{}"), *numbered("tau{}")], (data["q"], data["tau"])
+    french = Log.load(written(tmp_path / "a.csv", ["temps", *names], data["t"], *columns))
+    same(french, {"t": data["t"]})
+    assert french.temperature is None
+    english = Log.load(written(tmp_path / "b.csv", ["temps", "time", *names], 30 + 0 * data["t"], data["t"], *columns))
+    same(english, {"t": data["t"], "temperature": np.full((600, 3), 30.0)})
+
+
+def test_units_tell_a_quantity_only_if_nothing_else_has_them(tmp_path: Path) -> None:
+    data = motion()
+    names = ["t", *numbered("A{} [°]"), *numbered("n{} [U/min]"), *numbered("M{} [Nm]")]
+    columns = [data["t"], np.degrees(data["q"]), data["qd"] * 30 / np.pi, data["tau"]]
+    log = Log.load(written(tmp_path / "a.csv", names, *columns))
+    same(log, data)
+    assert "tau: M1 [Nm] ... M3 [Nm], by their unit" in said(log, "columns", "assumed")
+    for more in ("F{} [Nm]", "M_soll_{} [Nm]"):  # another one, or one with a word for what is wanted
+        path = written(tmp_path / "b.csv", [*names, *numbered(more)], *columns, data["tau"])
+        if "soll" in more:
+            same(Log.load(path), data)
+        else:
+            with pytest.raises(InputError, match="no columns found for tau"):
+                Log.load(path)
+    with pytest.raises(InputError, match="no columns found for tau"):
+        Log.load(written(tmp_path / "c.csv", [*names[:7], *numbered("F{} [N]")], *columns[:3], data["tau"]))
+
+
+def test_wanted_values_in_german_and_french_are_left_out(tmp_path: Path) -> None:
+    data = motion()
+    for wanted in ("Sollwinkel_{}", "Soll Winkel {}", "consigne position {}", "position désirée {}"):
+        names = ["t", *numbered("winkel_{}"), *numbered(wanted), *numbered("drehmoment_{}")]
+        log = Log.load(written(tmp_path / "a.csv", names, data["t"], data["q"], data["q"] + 0.1, data["tau"]))
+        same(log, {"q": data["q"], "tau": data["tau"]})
+
+
 def test_rtde(tmp_path: Path) -> None:
     data = motion()
     names = ["timestamp"]
@@ -409,6 +462,20 @@ def test_rtde(tmp_path: Path) -> None:
         ["t", *numbered("th{}"), *numbered("tau{}")],
         ["t", *numbered("axis{}.position_actual_value"), *numbered("axis{}.torque_actual_value")],
         ["t", *numbered("Achse {} Position"), *numbered("Achse {} Moment (Nm)")],
+        ["Zeit", *numbered("Achse{}_Winkel"), *numbered("Achse{}_Drehmoment")],
+        ["Zeit (s)", *numbered("Istposition {} (Grad)"), *numbered("Istmoment {} (Nm)")],
+        ["Zeit", *numbered("Gelenkwinkel_{}"), *numbered("Gelenkmoment_{}")],
+        ["Temps (s)", *numbered("Position articulaire {} (degrés)"), *numbered("Couple {} (N.m)")],
+        ["temps", *numbered("angle_{}"), *numbered("couple_{}")],
+        ["IPOC", *numbered("AIPos.A{}"), *numbered("TORQUE_AXIS_ACT.A{}")],
+        ["Zeit", *numbered("AXIS_ACT.A{}"), *numbered("TORQUE_AXIS_ACT.A{}")],
+        ["time", *numbered("MAIN.fbAxis[{}].NcToPlc.ActPos"), *numbered("MAIN.fbAxis[{}].ActTorque")],
+        ["time", *(f"{axis}-axis position[deg]" for axis in "SLT"), *(f"{axis}-axis torque[Nm]" for axis in "SLT")],
+        ["t [s]", *numbered("A{} [°]"), *numbered("M{} [Nm]")],
+        ["t [s]", *numbered("angulo{} [deg]"), *numbered("par{} [Nm]")],
+        ["時間[s]", *numbered("J{}角度[deg]"), *numbered("J{}トルク[Nm]")],
+        ["tout", *numbered("yout.q_meas({})"), *numbered("yout.tau_meas({})")],
+        ["t", *numbered("qpos_{}", first=0), *numbered("effort_{}", first=0)],
     ],
 )
 def test_names_of_controllers(tmp_path: Path, names: list[str]) -> None:

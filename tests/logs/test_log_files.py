@@ -57,6 +57,8 @@ def said(log: Log, topic: str) -> str:
         (".csv", ",".join(NAMES) + "\n" + lines(tail=","), "utf-8"),
         (".csv", ",".join(NAMES) + ",\n" + lines(), "utf-8"),
         (".csv", "\t".join(NAMES) + "\n" + lines("\t"), "utf-16"),
+        (".csv", "sep=;\n" + ";".join(NAMES) + "\n" + lines(";"), "utf-8-sig"),
+        (".csv", "|".join(NAMES) + "\n" + lines("|"), "utf-8"),
         (".txt", "# " + " ".join(NAMES) + "\n" + lines(" "), "utf-8"),
         (".log", "# a robot\n# in the lab, today\n# " + " ".join(NAMES) + "\n" + lines("   "), "utf-8"),
         (".dat", "% a robot\n\n" + ",".join(NAMES) + "\n\n" + lines(), "utf-8"),
@@ -250,6 +252,27 @@ def test_matlab(tmp_path: Path) -> None:
         Log.load(path)
     savemat(path, {"data": VALUES})
     same(Log.load(path, columns={"t": 0, "q": [1, 2], "tau": range(3, 5)}))
+    savemat(path, {"ans": np.column_stack([t, q, tau]).T})
+    same(Log.load(path, robot))
+
+
+def test_simulink(tmp_path: Path) -> None:
+    from scipy.io import savemat
+
+    path = tmp_path / "a.mat"
+    q, tau, t = DATA["q"], DATA["tau"], DATA["t"][:, None]
+    for along in (lambda x: x, lambda x: x.T[:, None]):  # (N, k), or (k, 1, N)
+        signals = {name: {"values": along(x), "dimensions": 2, "label": ""} for name, x in (("q", q), ("tau", tau))}
+        savemat(path, {name: {"time": t, "signals": one, "blockName": "m/Out"} for name, one in signals.items()})
+        same(Log.load(path))
+    scope = np.empty((1, 2), dtype=[("values", object), ("dimensions", object), ("label", object)])
+    scope[0, 0], scope[0, 1] = (tau, 2, "tau_meas"), (q, 2, "q_meas")
+    savemat(path, {"ScopeData": {"time": t, "signals": scope, "blockName": "m/Scope"}})
+    same(Log.load(path))
+    savemat(path, {"logs": {name: {"Time": t, "Data": x} for name, x in (("q", q), ("tau", tau))}})
+    same(Log.load(path))
+    savemat(path, {"out": {"tout": t, "q_meas": q, "tau_meas": tau}})
+    same(Log.load(path))
 
 
 def test_matlab_7_3(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

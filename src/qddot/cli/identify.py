@@ -68,8 +68,8 @@ def command(
 
             found = qddot.load(robot, **how)
             for_each_joint(found, "--gains", gains)
-            log = Log.load(list(logs), found, **options)
-            other = Log.load(list(validation), found, **options) if validation else None
+            log = Log.chunks(list(logs), found, **options)
+            other = Log.chunks(list(validation), found, **options) if validation else None
         with working("identifying"):
             fit = found.identify(log, validation=other, cutoff=cutoff, method=method, progress=False)
         for finding in fit.findings:

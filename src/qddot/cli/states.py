@@ -9,7 +9,8 @@ import numpy as np
 
 from qddot.errors import InputError
 from qddot.logs.column_names import WORDS, shown, tokens
-from qddot.logs.layout import Group, Layout, grouped, guessed, in_robot_order
+from qddot.logs.groups import Group, grouped
+from qddot.logs.layout import Layout, guessed, in_robot_order
 from qddot.logs.readers import read
 from qddot.logs.table import Table, joined
 from qddot.robot import Robot

@@ -9,11 +9,16 @@ follows by Gauss-Newton from a linear fit of each joint alone.
 Iron saturates: near its peak a motor takes more current for the same torque. With `saturation=True` the signal is
 
     s_j = (tau_j + k_j tau_j^3) / g_j,     tau = Y_B x + tau_load,     k_j >= 0
+
+The low-pass of a cube is not the cube of a low-pass: cubes are taken of the torques as they are, steps of friction included, and
+filtered as the signals are.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import least_squares
@@ -69,9 +74,11 @@ class DriveGains:
         return np.where(self.saturation > 0, 2 / np.sqrt(3 * k) * np.sinh(np.arcsinh(1.5 * np.sqrt(3 * k) * x) / 3), x)
 
     def __repr__(self) -> str:
-        rows = zip(self.joint_names, self.gains, self.deviations)
+        rows = zip(self.joint_names, self.gains, self.deviations, self.saturation, self.saturation_deviations)
         return "\n".join(
-            f"{name}: {gain:.6g} +- {std:.2g}" if np.isfinite(std) else f"{name}: not shown" for name, gain, std in rows
+            (f"{name}: {gain:.6g} +- {std:.2g}" if np.isfinite(std) else f"{name}: not shown")
+            + (f", saturation {k:.3g} +- {k_std:.2g} 1/(N m)^2" if self.saturation.any() else "")
+            for name, gain, std, k, k_std in rows
         )
 
 
@@ -110,13 +117,14 @@ def drive_gains(
     """
     base = base_parameters(parameter_set or ParameterSet.of(robot))
     runs = [moved(robot, recorded, cutoff) for recorded in (unloaded, loaded)]
-    Y = np.vstack([run.filtered(base.matrix(*run.motion)) for run in runs])
+    columns = [base.matrix(*run.motion) for run in runs]
+    Y = np.vstack([run.filtered(each) for run, each in zip(runs, columns)])
     alone, signal = (run.filtered(run.samples.tau) for run in runs)
     ten = np.array(load.ten_vector(), float)
     carried = load_regressor(robot, *runs[1].motion, robot.tip if frame is None else frame) @ ten
     tau = np.vstack([np.zeros_like(alone), runs[1].filtered(carried)])
     signal = np.vstack([alone, signal])
-    whole = Y, tau, signal
+    whole = Y, signal
     n, b = robot.nv, Y.shape[-1]
     starts = [by_itself(robot.joint_names[j], Y[:, j], tau[:, j], signal[:, j]) for j in range(n)]
     factors = [triangle(Y[:, j], tau[:, j], signal[:, j], noise) for j, (_, noise) in enumerate(starts)]
@@ -146,27 +154,46 @@ def drive_gains(
     if not saturation:
         return linear
     noise = np.array([noise for _, noise in starts])
-    return saturated(linear, found.x[n:], whole[0][..., shown] / size[shown], whole[1], whole[2], noise)
+    motions = [
+        Unfiltered(run.filtered, each[..., shown] / size[shown], load) for run, each, load in zip(runs, columns, (0.0, carried))
+    ]
+    return saturated(linear, found.x[n:], motions, whole[0][..., shown] / size[shown], whole[1], noise)
+
+
+class Unfiltered(NamedTuple):
+    """The filter of a motion, its columns (N, nv, b) and the load's torques (N, nv), both as they are, before the filter."""
+
+    filtered: Callable[[np.ndarray], np.ndarray]
+    columns: np.ndarray
+    load: np.ndarray | float
+
+    def torque(self, x: np.ndarray) -> np.ndarray:
+        """Return the torques (N, nv) for scaled parameters x (b,)."""
+        return self.columns @ x + self.load
 
 
 def saturated(
-    start: DriveGains, x: np.ndarray, Y: np.ndarray, tau: np.ndarray, signal: np.ndarray, noise: np.ndarray
+    start: DriveGains, x: np.ndarray, motions: list[Unfiltered], Y: np.ndarray, signal: np.ndarray, noise: np.ndarray
 ) -> DriveGains:
-    """Find gains with saturation, starting from those without and the scaled parameters x (b,) found with them."""
+    """Find gains with saturation, starting from those without and the scaled parameters x (b,) found with them. Y and signal are
+    filtered."""
     n = len(start.gains)
-    size = np.sqrt(np.mean((Y @ x + tau) ** 2, axis=0))  # makes the unknown k size^2 of order one
+    size = np.sqrt(np.mean(np.vstack([one.torque(x) for one in motions]) ** 2, axis=0))  # makes k size^2 of order one
 
     def parts(unknowns: np.ndarray) -> tuple[np.ndarray, ...]:
-        return unknowns[:n], unknowns[n : 2 * n] / size**2, Y @ unknowns[2 * n :] + tau
+        h, k, torques = unknowns[:n], unknowns[n : 2 * n] / size**2, [one.torque(unknowns[2 * n :]) for one in motions]
+        plain, cubes = (np.vstack([one.filtered(t**p) for one, t in zip(motions, torques)]) for p in (1, 3))
+        return h, k, plain, cubes
 
     def errors(unknowns: np.ndarray) -> np.ndarray:
-        h, k, torque = parts(unknowns)
-        return ((signal - h * (torque + k * torque**3)) / noise).ravel()
+        h, k, plain, cubes = parts(unknowns)
+        return ((signal - h * (plain + k * cubes)) / noise).ravel()
 
     def jacobian(unknowns: np.ndarray) -> np.ndarray:
-        h, k, torque = parts(unknowns)
-        by_h, by_k = (-x[..., None] * np.eye(n) for x in ((torque + k * torque**3) / noise, h * torque**3 / size**2 / noise))
-        by_x = -Y * (h * (1 + 3 * k * torque**2) / noise)[..., None]
+        h, k, plain, cubes = parts(unknowns)
+        by_h, by_k = (-x[..., None] * np.eye(n) for x in ((plain + k * cubes) / noise, h * cubes / size**2 / noise))
+        squares = [one.filtered(one.torque(unknowns[2 * n :])[..., None] ** 2 * one.columns) for one in motions]
+        by_x = -(Y + 3 * k[:, None] * np.vstack(squares)) * (h / noise)[:, None]
         return np.concatenate([by_h, by_k, by_x], axis=-1).reshape(-1, len(unknowns))
 
     lowest = np.concatenate([np.full(n, -np.inf), np.zeros(n), np.full(len(x), -np.inf)])

@@ -233,7 +233,8 @@ class Fit:
 
     @property
     def left_out(self) -> tuple[str, ...]:
-        """Parameters that `robot` cannot hold: harmonics of a slider, friction by the load that no torque overcomes, pulls."""
+        """Parameters that `robot` cannot hold: harmonics of a slider, friction by the load that no torque overcomes, pulls, constants
+        of a motor of two joints that are negative or beyond the joints' own."""
         return self._identified[1]
 
     @cached_property
@@ -305,7 +306,7 @@ class Fit:
         """Show the recording in the page of the identified robot, with measured and predicted torques along the motion.
 
         The recording is the one kept for validation, or else the one of the fit itself (see `Robot.explore`), at the times of the
-        log. Both torques are filtered as in the fit, so that their difference is its filtered error.
+        log; recordings whose clocks begin anew follow one another. Both torques are filtered as in the fit, so that their difference is its filtered error.
 
         Args:
             path: file to write; None: show the page in the browser, or in the notebook.
@@ -317,7 +318,7 @@ class Fit:
 
         log = self.judged
         predicted = smoothed(residuals(self.base, self.estimate.theta, log).predicted, log.low_pass, log.segments)
-        recording = Recording(log.t, log.q, log.qd, log.qdd, predicted, measured=log.tau)
+        recording = Recording(log.elapsed, log.q, log.qd, log.qdd, predicted, measured=log.tau)
         return opened(Page(page(self.robot, q=log.q[0], recording=recording), self.robot.name), path)
 
     def _repr_html_(self) -> str:

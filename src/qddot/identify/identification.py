@@ -95,6 +95,8 @@ def identify(
         others = Alternatives(found.base, found.estimate.theta, signals)
     findings += [Finding("found", "friction", f"{law}: added, since {law.gain:.0%} of {UNSEEN} go") for law in laws]
     other = None if validation is None else Record.of(robot, validation, signals.cutoff, velocity)
+    if other is not None:
+        findings.insert(1, Finding("found", "validation", f"kept for it: {other.size}"))
     own = judged(found, record, audit, others)  # the fit must not depend on the log kept for validation
     for _ in range(ROTOR_ROUNDS if chosen and own else 0):
         names = impossible_rotors(found.base, found.estimate, found.left)

@@ -9,28 +9,47 @@ from typing import NamedTuple
 
 from qddot.logs.units import UNIT_WORDS, is_unit
 
-WORDS = {
-    "t": {"t", "time", "times", "timestamp", "timestamps", "stamp", "zeit", "ts", "datetime"},
-    "q": {"q", "pos", "position", "positions", "angle", "angles", "theta", "th"},
-    "qd": {"qd", "dq", "qdot", "vel", "velocity", "velocities", "speed", "speeds", "dth", "thd", "dtheta", "thetadot", "omega"},
-    "qdd": {"qdd", "ddq", "qddot", "acc", "acceleration", "accelerations", "ddth", "thdd", "ddtheta"},
-    "tau": {"tau", "torque", "torques", "trq", "torq", "effort", "efforts", "moment", "moments"},
-    "current": {"current", "currents", "cur", "curr", "i"},
-    "temperature": {"temperature", "temperatures", "temp", "temps", "temperatur"},
-}
-JOINT_WORDS = {"joint", "joints", "jnt", "j", "axis", "axes", "achse", "actuator", "actuators"}
+WORDS = {  # in English, German and French; `ipoc`, `aipos`, `macur` are names of KUKA's sensor interface
+    "t": {
+        "t", "time", "times", "timestamp", "timestamps", "stamp", "ts", "datetime", "tout", "ipoc", "zeit", "zeitstempel",
+        "temps", "horodatage",
+    },
+    "q": {
+        "q", "pos", "position", "positions", "angle", "angles", "theta", "th", "qpos", "aipos", "winkel", "gelenkwinkel",
+        "achswinkel", "istposition", "istwinkel",
+    },
+    "qd": {
+        "qd", "dq", "qdot", "vel", "velocity", "velocities", "speed", "speeds", "dth", "thd", "dtheta", "thetadot", "omega", "qvel",
+        "geschwindigkeit", "gelenkgeschwindigkeit", "istgeschwindigkeit", "drehzahl", "vitesse", "vitesses",
+    },
+    "qdd": {
+        "qdd", "ddq", "qddot", "acc", "acceleration", "accelerations", "ddth", "thdd", "ddtheta", "beschleunigung", "accélération",
+        "accélérations",
+    },
+    "tau": {
+        "tau", "torque", "torques", "trq", "torq", "effort", "efforts", "moment", "moments", "drehmoment", "gelenkmoment",
+        "motormoment", "istmoment", "couple", "couples",
+    },
+    "current": {"current", "currents", "cur", "curr", "i", "macur", "strom", "motorstrom", "iststrom", "courant", "courants"},
+    "temperature": {"temperature", "temperatures", "temp", "temps", "temperatur", "motortemperatur", "température", "températures"},
+}  # fmt: skip
+JOINT_WORDS = {"joint", "joints", "jnt", "j", "axis", "axes", "achse", "gelenk", "axe", "actuator", "actuators"}
 NAMES = {"name", "names"}  # of a column, or an array, of joints' names
 NAMES_A_JOINT = JOINT_WORDS | {"name", "id", "index", "nr", "no", "number"}  # of a column with the joint that a row is about
 NEUTRAL = JOINT_WORDS | UNIT_WORDS | {
     "actual", "act", "measured", "meas", "msr", "m", "ist", "feedback", "link", "motor", "mot", "read", "data", "abs", "cont", "c",
-    "per", "s", "field", "state", "states", "value", "values",
+    "per", "s", "field", "state", "states", "value", "values", "signals", "articulaire", "articulaires", "articulation", "moteur",
+    "mesure", "mesuré", "mesurée",
 }  # fmt: skip
 REFERENCE = {
     "target", "ref", "reference", "desired", "des", "d", "cmd", "command", "commanded", "cmptd", "setpoint", "soll", "planned",
-    "demand", "demanded", "ipo", "error", "err", "goal",
+    "demand", "demanded", "ipo", "error", "err", "goal", "sollposition", "sollwinkel", "sollgeschwindigkeit", "sollmoment",
+    "sollstrom", "aspos", "consigne", "commande", "désiré", "désirée", "cible",
 }  # fmt: skip
 ELSEWHERE = {"tcp", "tool", "ee", "eef", "flange", "cart", "cartesian", "pose", "force", "wrench", "ext", "external", "gripper"}
 """Words for quantities of the tool or of its contacts: six numbers that are not per joint, or torques that are not the drives'."""
+NANO = {"nanosec", "nanosecs", "nsec", "nsecs", "nano"}  # of a column with the rest of seconds
+MOTOR_SIDE = {"theta", "dtheta", "thetadot"}  # where there are `q` and `dq`, too, these are of the motors, as of a Franka
 MEASURABLE = set().union(*(words for quantity, words in WORDS.items() if quantity != "t"))
 KNOWN = MEASURABLE | WORDS["t"] | NEUTRAL | REFERENCE | ELSEWHERE
 
@@ -92,6 +111,8 @@ def parsed_name(name: str, joint_names: Sequence[str] = ()) -> ColumnName:
         for at in (0, -1):
             if parts[at].lower() in MEASURABLE:
                 return ColumnName(parts[at], "/".join(parts[1:] if at == 0 else parts[:-1]), unit)
+    if letter := re.search(r"(?<![^\W_])([A-Z])[ _-]?[Aa]xis(?![^\W_])", bare):  # `S-axis position`
+        return ColumnName(cut(bare, *letter.span(1)), letter[1], unit)
     numbers = [word for word in found if word.text.isdigit()]
     unknown = [word for word in found if not word.text.isdigit() and word.text not in KNOWN]
     last = [word for word in found if word.text not in UNIT_WORDS][-1:]
@@ -119,6 +140,15 @@ def without_path(labels: tuple[str, ...]) -> tuple[str, ...]:
     while len(paths) > 1 and all(len(path) > 1 and path[0] == paths[0][0] for path in paths):
         paths = [path[1:] for path in paths]
     return tuple("/".join(path) for path in paths)
+
+
+def spoken(name: str) -> set[str]:
+    """Return the words of a name's last part that says something: `q` of `rec.q`, of `q.signals.values` and `q.A1`."""
+    parts = [tokens(part) for part in name.split(".")]
+    for words in reversed(parts):
+        if words - NEUTRAL - {"a"}:
+            return words
+    return parts[-1] or tokens(name)
 
 
 def parent(name: str) -> str:
@@ -166,6 +196,13 @@ def number_of(label: str) -> int | None:
     numbers = [text for text in texts if text.isdigit()]
     names = [text for text in texts if not text.isdigit() and text not in KNOWN and len(text) > 1]
     return int(numbers[0]) if len(numbers) == 1 and not names else None
+
+
+def only_numbers(labels: Sequence[str]) -> list[int] | None:
+    """Return 1, 2 for `fbAxis1.Act`, `fbAxis2.Act`: the numbers of labels that differ in nothing else; None for others."""
+    numbers = [re.findall(r"\d+", label) for label in labels]
+    rests = {re.sub(r"\d+", "#", label) for label in labels}
+    return [int(each[0]) for each in numbers] if len(rests) == 1 and all(len(each) == 1 for each in numbers) else None
 
 
 def places(labels: Sequence[str], joint_names: Sequence[str]) -> list[int | None]:

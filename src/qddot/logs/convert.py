@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike
 
 from qddot.errors import InputError
 from qddot.logs.column_names import shown
-from qddot.logs.layout import Choice, Group, Layout, layout_of
+from qddot.logs.groups import Group
+from qddot.logs.layout import Choice, Layout, layout_of
 from qddot.logs.table import Finding, Hints, Table, bad_row
 from qddot.logs.units import CELSIUS, KELVIN, SCALE, TIME, TimeUnit, angle_scale, time_scale, velocity_scale
 from qddot.thresholds import DOUBLE_STEPS, FEW_RUNS, HOTTEST, JITTER, PLAIN_STEPS, ROUNDED_STAMPS

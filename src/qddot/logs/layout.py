@@ -3,9 +3,7 @@ says."""
 
 from __future__ import annotations
 
-import re
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,54 +13,27 @@ from qddot.logs.column_names import (
     ELSEWHERE,
     JOINT_WORDS,
     MEASURABLE,
+    MOTOR_SIDE,
     NAMES_A_JOINT,
+    NANO,
     NEUTRAL,
     REFERENCE,
     WORDS,
     number_of,
+    only_numbers,
     parent,
     parsed_name,
     places,
     shown,
+    spoken,
     tokens,
-    without_path,
-    without_unit,
-    words_of,
 )
+from qddot.logs.groups import Group, Member, grouped, left_over, refuse_joints_twice
 from qddot.logs.table import Finding, Table
-from qddot.logs.units import TIME, Unit, unit_of
+from qddot.logs.units import TIME, Unit, quantity_of, unit_of
 from qddot.logs.unnamed import by_position, is_unnamed
 
 Choice = str | int | Sequence[str] | Sequence[int]
-Member = tuple[str, int | None]  # name of a column of the table; if that is a matrix, index of the column within it
-
-
-@dataclass(frozen=True)
-class Group:
-    """Columns that belong together: `Position1 ... Position7`, or one matrix."""
-
-    name: str
-    labels: tuple[str, ...]
-    members: tuple[Member, ...]
-    units: tuple[str, ...]
-    """the text in brackets of each column's name"""
-
-    def __str__(self) -> str:
-        first, last = self.members[0], self.members[-1]
-        if first[1] is not None and last[1] is not None:
-            whole = first[0] == last[0] and first[1] == 0
-            return f"{first[0]} ({len(self.members)} columns)" if whole else f"{first[0]}[{first[1]}] ... {last[0]}[{last[1]}]"
-        return first[0] if first == last else f"{first[0]} ... {last[0]}"
-
-    def at(self, places: Sequence[int], labels: Sequence[str] | None = None) -> Group:
-        """Return the columns at these places, in this order, with other labels where they are given."""
-        named = tuple(labels) if labels else tuple(self.labels[i] for i in places)
-        return Group(self.name, named, tuple(self.members[i] for i in places), tuple(self.units[i] for i in places))
-
-    @property
-    def numbered(self) -> bool:
-        """True if the labels number the joints and do not name them."""
-        return all(not label or number_of(label) is not None for label in self.labels)
 
 
 @dataclass(frozen=True)
@@ -125,36 +96,11 @@ def layout_of(table: Table, columns: Mapping[str, Choice] | None, joint_names: S
     found = ordered(table, found, joints, set(columns or {}), findings)
     if told_temperature is not None:
         found["temperature"] = chosen_temperature(table, told_temperature, found["q"])
-    elif (temperature := guessed_temperature(groups, found["q"], joints, findings)) is not None:
+    elif (temperature := guessed_temperature(left_over(groups, found), found["q"], joints, findings)) is not None:
         found["temperature"] = temperature
     if unused := [str(group) for group in left_over(groups, found) if group.name not in wanted]:
         findings.append(Finding("found", "columns", f"not used: {shown(unused)}"))
     return Layout(found, tuple(findings))
-
-
-def refuse_joints_twice(table: Table, quantity: str, group: Group) -> None:
-    """Refuse two columns for one joint, as `q1` and `q 1`, or `q01` and `q1`: they would be taken for two joints.
-
-    Raises:
-        InputError: two columns of a quantity are of the same joint.
-    """
-    first: dict[tuple[str | int, ...], Member] = {}
-    for label, member in zip(group.labels, group.members):
-        joint = tuple(int(word.text) if word.text.isdigit() else word.text for word in words_of(label))
-        if (other := first.setdefault(joint, member)) is not member:
-            both = " and ".join(name if at is None else f"{name}[{at}]" for name, at in (other, member))
-            raise InputError(
-                f"{table.file}: {quantity}: {both} are both of joint {label or 1} (rename one, or say which: "
-                f"columns={{{quantity!r}: [...]}})"
-            )
-
-
-def left_over(groups: Mapping[str, Group], found: Mapping[str, Group]) -> Iterator[Group]:
-    """Yield the columns that belong to no quantity."""
-    used = {member for group in found.values() for member in group.members}
-    for group in groups.values():
-        if at := [i for i, member in enumerate(group.members) if member not in used]:
-            yield group.at(at)
 
 
 def no_columns_for(table: Table, quantity: str, groups: Mapping[str, Group]) -> InputError:
@@ -171,36 +117,6 @@ def no_columns_for(table: Table, quantity: str, groups: Mapping[str, Group]) -> 
     )
 
 
-def grouped(table: Table, joint_names: Sequence[str]) -> dict[str, Group]:
-    """Return the columns grouped by what remains of their names without the joint's number or name."""
-    gathered: dict[str, list[tuple[str, Member, str]]] = {}
-    templates = Counter(re.sub(r"\d+", "#", name) for name in table.columns if len(re.findall(r"\d+", name)) == 1)
-    for name, column in table.columns.items():
-        if column.ndim == 2:
-            unit, width = parsed_name(name).unit, column.shape[1]
-            if width:
-                gathered.setdefault(name, []).extend((table.joints.get(k + 1, str(k + 1)), (name, k), unit) for k in range(width))
-            continue
-        kind, label, unit = parsed_name(name, joint_names)
-        if not label and templates[template := re.sub(r"\d+", "#", name)] > 1:  # `axis1.position_value`, `axis2.position_value`
-            kind, label = without_unit(template)[0], re.findall(r"\d+", name)[0]
-        if label.isdigit():
-            label = table.joints.get(int(label), label)
-        gathered.setdefault(kind, []).append((label, (name, None), unit))
-    made: dict[str, Group] = {}
-    for kind, items in gathered.items():
-        numbers = [number_of(label) for label, _, _ in items]
-        if None in numbers and any(number is not None for number in numbers):  # `Torque1 ... Torque6` and `Torque sensor`
-            for label, member, unit in [item for item, number in zip(items, numbers) if number is None]:
-                made[member[0]] = Group(member[0], (label,), (member,), (unit,))
-            items = [item for item, number in zip(items, numbers) if number is not None]
-        if all(label.isdigit() for label, _, _ in items):
-            items.sort(key=lambda item: int(item[0]))
-        labels, members, units = zip(*items)
-        made[kind] = Group(kind, without_path(labels), members, units)
-    return made
-
-
 def guessed(
     table: Table, groups: dict[str, Group], quantity: str, q: Group | None, joint_names: Sequence[str], findings: list[Finding]
 ) -> Group | None:
@@ -209,18 +125,21 @@ def guessed(
         return pair
     home, rated = parent(q.name) if q else "", []
     for name, group in groups.items():
-        words = tokens(name.rpartition(".")[2]) or tokens(name)
+        words = spoken(name)
         extra = words - WORDS[quantity]
         if quantity == "t":
-            right = len(group.members) == 1 and not words & MEASURABLE and (words & WORDS["t"] or set() < words <= set(TIME))
+            of_time = words & WORDS["t"] or set() < words <= set(TIME)
+            right = len(group.members) == 1 and of_time and not words & MEASURABLE - WORDS["t"]
         else:
             right = words & WORDS[quantity] and not tokens(name) & ELSEWHERE
         if right and not tokens(name) & REFERENCE:
-            rating = (misfit(group, quantity, q, joint_names), len(extra - NEUTRAL), parent(name) != home, len(extra))
+            unusual = bool(words & (MEASURABLE if quantity == "t" else MOTOR_SIDE))  # `temps` may be temperatures
+            rating = (misfit(group, quantity, q, joint_names), len(extra - NEUTRAL), parent(name) != home, len(extra), unusual)
             rated.append((rating, name, group))
     rated.sort(key=lambda rating: rating[0])
     if not rated:
-        return named_as_joints(groups, joint_names, findings) if quantity == "q" else None
+        by_unit = known_by_unit(groups, quantity, q, joint_names, findings)
+        return named_as_joints(groups, joint_names, findings) if quantity == "q" and by_unit is None else by_unit
     best = [rating for rating in rated if rating[0] == rated[0][0]]
     if len(best) > 1 and quantity != "t":
         raise InputError(
@@ -233,9 +152,26 @@ def guessed(
     return rated[0][2]
 
 
-def guessed_temperature(groups: dict[str, Group], q: Group, joint_names: Sequence[str], findings: list[Finding]) -> Group | None:
+def known_by_unit(
+    groups: dict[str, Group], quantity: str, q: Group | None, joint_names: Sequence[str], findings: list[Finding]
+) -> Group | None:
+    """Return the only columns, of a joint each or one of times, whose units in brackets are the quantity's: `M1 [Nm] ...`; else None."""
+    joints = 1 if quantity == "t" else len(joint_names) or (len(q.members) if q else 0)
+    found = []
+    for name, group in groups.items():
+        right = group.numbered and all(quantity_of(unit) == quantity for unit in group.units)
+        elsewhere = tokens(name) & (REFERENCE | ELSEWHERE | MEASURABLE)
+        if right and not elsewhere and len(group.members) == (joints or len(group.members)):
+            found.append(group)
+    if len(found) != 1:
+        return None
+    findings.append(Finding("assumed", "columns", f"{quantity}: {found[0]}, by their unit"))
+    return found[0]
+
+
+def guessed_temperature(groups: Iterable[Group], q: Group, joint_names: Sequence[str], findings: list[Finding]) -> Group | None:
     """Return the columns of temperature: one for each joint, or one for all. Others are left out and reported: a log needs none."""
-    named = [g for name, g in groups.items() if tokens(name) & WORDS["temperature"] and not tokens(name) & (REFERENCE | ELSEWHERE)]
+    named = [g for g in groups if tokens(g.name) & WORDS["temperature"] and not tokens(g.name) & (REFERENCE | ELSEWHERE)]
     each, n = [], len(q.members)
     for group in named:
         at = places(group.labels, joint_names or q.labels)
@@ -274,9 +210,9 @@ def misfit(group: Group, quantity: str, q: Group | None, joint_names: Sequence[s
 def seconds_and_rest(table: Table) -> Group | None:
     """Return time in two columns, `stamp.sec` and `stamp.nanosec`; None if there are no such columns."""
     names = {name: tokens(name) for name, column in table.columns.items() if column.ndim == 1}
-    for whole in (name for name, words in names.items() if words & {"sec", "secs", "s"}):
-        for rest in (name for name, words in names.items() if words & {"nanosec", "nanosecs", "nsec", "nsecs"}):
-            if names[whole] - set(TIME) == names[rest] - set(TIME):
+    for whole in (name for name, words in names.items() if words & {"sec", "secs", "s"} and not words & NANO):
+        for rest in (name for name, words in names.items() if words & NANO):
+            if names[whole] - set(TIME) == names[rest] - set(TIME) - NANO:
                 return Group(f"{whole} + {rest}", ("", ""), ((whole, None), (rest, None)), ("s", "ns"))
     return None
 
@@ -388,6 +324,8 @@ def in_order_of_positions(table: Table, quantity: str, group: Group, q: Group) -
     if None in at:
         if group.numbered or q.numbered:
             return group
+        if (here := only_numbers(group.labels)) and (there := only_numbers(q.labels)) and sorted(here) == sorted(there):
+            return group.at([here.index(number) for number in there])
         raise InputError(
             f"{table.file}: q is of joints {', '.join(q.labels)}, {quantity} of {', '.join(group.labels)} "
             "(say which: columns={...})"

@@ -124,6 +124,10 @@ def collect(file: str, name: str, value: Any, found: dict[str, np.ndarray]) -> N
         return
     if type(value).__name__ == "MatlabOpaque":  # SciPy before 1.18 keeps its name in a field
         found[value["s0"].reshape(-1)[0].decode() if "s0" in (value.dtype.names or ()) else name] = OBJECT
+    elif {"values", "label"} <= set(value.dtype.names or ()):  # signals of a scope of Simulink
+        for number, one in enumerate(value.reshape(-1), 1):
+            label = "".join(map(str, np.asarray(one["label"]).reshape(-1)))
+            collect(file, f"{name}.{label or number if label or value.size > 1 else 'values'}", one["values"], found)
     elif value.dtype.names and value.size == 1:
         for key in value.dtype.names:
             collect(file, f"{name}.{key}", value.reshape(-1)[0][key], found)
@@ -132,8 +136,8 @@ def collect(file: str, name: str, value: Any, found: dict[str, np.ndarray]) -> N
             collect_parts(file, f"{name}.{key}", [one[key] for one in value.reshape(-1)], found, samples=True)
     elif value.dtype.kind == "O":
         collect_parts(file, name, list(value.reshape(-1)), found)
-    elif value.dtype.kind in "fiuUS" and value.ndim <= 2:
-        found[name] = value
+    elif value.dtype.kind in "fiuUS" and np.squeeze(value).ndim <= 2:  # Simulink keeps vectors as (k, 1, N)
+        found[name] = value if value.ndim <= 2 else np.squeeze(value)
 
 
 def collect_parts(file: str, name: str, parts: list[Any], found: dict[str, np.ndarray], samples: bool = False) -> None:

@@ -222,8 +222,8 @@ def names_in(line: str, delimiter: str | None) -> list[str]:
 
 
 def separator(line: str) -> str | None:
-    """Return the separator of a line: semicolon, tab or comma; None for white space."""
-    return next((c for c in ";\t," if c in line), None)
+    """Return the separator of a line: semicolon, tab, bar or comma; None for white space."""
+    return next((c for c in ";\t|," if c in line), None)
 
 
 def usual_separator(head: list[str]) -> str | None:
@@ -320,7 +320,7 @@ def parsed(file: str, dialect: Dialect, lines: list[str], row: int, repair: bool
 
 
 class BadRow(Exception):
-    """The fault of a row, and the fix. A formula is an error even where other bad rows are left out."""
+    """A row that is no sample: its fault, and the fix. A formula is an error even where other bad rows are left out."""
 
     def __init__(self, fault: str, fix: str, *, is_formula: bool = False) -> None:
         super().__init__(fault)

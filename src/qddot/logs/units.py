@@ -51,12 +51,15 @@ TIME = (
 POSITION = (
     spelled(Unit("rad", 1.0), "rad", "rads", "radian", "radians")
     | spelled(Unit("mrad", 1e-3), "mrad")
-    | spelled(Unit("degrees", DEGREE), "deg", "degs", "degree", "degrees", "°")
+    | spelled(Unit("degrees", DEGREE), "deg", "degs", "degree", "degrees", "°", "grad", "degré", "degrés")
     | spelled(Unit("turns", 2 * np.pi), "rev", "revs", "turn", "turns", "revolutions")
     | spelled(Unit("mm", 1e-3), "mm")
     | spelled(Unit("m", 1.0), "m", "meter", "metre", "meters", "metres")
 )
-SPEED = spelled(Unit("turns a minute", TURN_A_MINUTE), "rpm", "revmin", "1min", "umin") | spelled(Unit("degrees/s", DEGREE), "dps")
+ANGLES = {spelling for spelling, unit in POSITION.items() if unit.name not in ("m", "mm")}
+SPEED = spelled(Unit("turns a minute", TURN_A_MINUTE), "rpm", "revmin", "1min", "umin", "trmin") | spelled(
+    Unit("degrees/s", DEGREE), "dps"
+)
 TORQUE = (
     spelled(Unit("N m", 1.0), "nm", "newtonmeter", "newtonmeters", "newtonmetre", "newtonmetres", "n")
     | spelled(Unit("mN m", 1e-3), "mnm", "nmm")
@@ -100,6 +103,20 @@ def unit_of(quantity: str, name: str, bracketed: str) -> Unit | None:
             if part.lower() in units and part.lower() not in IN_BRACKETS_ONLY:
                 return units[part.lower()]
     return None
+
+
+def quantity_of(bracketed: str) -> str | None:
+    """Return the quantity that a unit in brackets is plainly of: `tau` for `Nm`, `qd` for `deg/s`; None for units that other
+    quantities have, too, as N and m."""
+    found = plain(bracketed)
+    if rate := re.fullmatch(r"(.+?)\s*/\s*s(\^?2|²)?", bracketed.strip()):
+        return ("qdd" if rate[2] else "qd") if plain(rate[1]) in ANGLES else None
+    for units, quantity in ((TIME, "t"), (SPEED, "qd"), (ANGLES, "q")):
+        if found in units:
+            return quantity
+    if found not in TORQUE or found == "n" or TORQUE[found].kind == "share":
+        return None
+    return TORQUE[found].kind or "tau"
 
 
 def is_unit(text: str) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from qddot.errors import InputError
+from qddot.logs.column_names import says_quantity
 from qddot.logs.table import Finding, Table
 from qddot.thresholds import SAME_CURVE
 
@@ -16,11 +17,11 @@ ORDERS = {1: (), 2: (("q", "tau"),), 3: (("q", "qd", "tau"), ("q", "tau", "qd"))
 
 
 def is_unnamed(table: Table) -> bool:
-    """Return True if columns are only numbered, or are one matrix."""
+    """Return True if columns are only numbered, or are one matrix, as Simulink writes to a file."""
     names = list(table.columns)
-    return (bool(names) and all(re.fullmatch(r"c\d+", name) for name in names)) or (
-        names == ["data"] and table.columns["data"].ndim == 2
-    )
+    if len(names) == 1 and table.columns[names[0]].ndim == 2:
+        return not says_quantity(names[0])
+    return bool(names) and all(re.fullmatch(r"c\d+", name) for name in names)
 
 
 def by_position(table: Table, joints: Sequence[str]) -> tuple[Mapping[str, Sequence[int]], Finding]:

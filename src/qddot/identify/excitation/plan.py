@@ -32,6 +32,8 @@ from qddot.thresholds import (
     TIGHTER,
 )
 
+POOR = "a random motion that keeps no limits shows more: more starts or iterations may find a better one"
+
 
 class Margins(NamedTuple):
     """The smallest distance to each kind of limit over the whole motion; inf where there is no limit. None is negative."""
@@ -157,6 +159,7 @@ class Excitation:
             f"condition number {self.condition_number:.3g}, log det {self.log_det:.4g} (random: {self.random_log_det:.4g})\n"
             f"  limits kept on a grid of {FINE_STEP * 1e3:g} ms, with margins: {kept}"
             + (f"\n  not limited: {unseen}" if unseen else "")
+            + (f"\n  {POOR}" if self.log_det < self.random_log_det else "")
         )
 
 

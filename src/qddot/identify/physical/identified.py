@@ -48,15 +48,17 @@ def sound_body(ten: np.ndarray) -> np.ndarray:
 
 def identified_robot(parameter_set: ParameterSet, parameters: np.ndarray) -> tuple[Robot, tuple[str, ...]]:
     """Return the robot with these values of all parameters (P,), and the names of those that a robot cannot have: harmonics of
-    sliders, and friction by the load with a factor of 1 or more, which no torque overcomes, and pulls."""
+    sliders, friction by the load with a factor of 1 or more, which no torque overcomes, pulls, and constants of a motor of two joints
+    that are negative or beyond the joints' own."""
     robot, values = parameter_set.robot, dict(zip(parameter_set.full_names, parameters.tolist()))
     inertias = {body: parameters[10 * k : 10 * k + 10] for k, body in enumerate(body_inertias(robot))}
     owned: dict[str, dict[str, float]] = {}
     for term in parameter_set.terms:
         owner, _, kind = term.name.rpartition(".")
         owned.setdefault(owner, {})[kind] = values[term.name]
-    motors = [coupled_motor(parameter_set, pair, owned) for pair in parameter_set.asked["coupled"]]
-    left, drives, hinges = [], {}, {joint.name for joint in robot.model.joints if joint.kind in HINGES}
+    left: list[str] = []
+    motors = [coupled_motor(parameter_set, pair, owned, left) for pair in parameter_set.asked["coupled"]]
+    drives, hinges = {}, {joint.name for joint in robot.model.joints if joint.kind in HINGES}
     for joint, width in zip(robot.joint_names, parameter_set.widths):
         found = owned.get(joint)
         if not found:
@@ -89,9 +91,11 @@ def identified_robot(parameter_set: ParameterSet, parameters: np.ndarray) -> tup
     return robot, tuple(left)
 
 
-def coupled_motor(parameter_set: ParameterSet, joints: tuple[str, str], owned: dict[str, dict[str, float]]) -> Transmission:
-    """The motor that turns with the sum of two joints. Its rotor and viscous friction are subtracted from the joints' own in
-    `owned`, which so far include them."""
+def coupled_motor(
+    parameter_set: ParameterSet, joints: tuple[str, str], owned: dict[str, dict[str, float]], left: list[str]
+) -> Transmission:
+    """Return the motor that turns with the sum of two joints. Its rotor and viscous friction are subtracted from the joints' own in
+    `owned`, which so far include them; names of constants that no motor has go into `left`."""
     name, robot = "+".join(joints), parameter_set.robot
     own = [owned[joint] for joint in joints]
     shared = {}
@@ -102,6 +106,7 @@ def coupled_motor(parameter_set: ParameterSet, joints: tuple[str, str], owned: d
         for each in own:
             each.update({one: each[one] - shared[kind] for one in either if one in each})
     coulomb = max(owned[name]["coulomb"], 0.0)
+    left += [f"{name}.{kind}" for kind, value in {**shared, "coulomb": coulomb}.items() if value != owned[name][kind]]
     width = max(parameter_set.widths[robot.joint_names.index(joint)] for joint in joints) if coulomb else 0.0
     drive = Drive(shared["viscous"], coulomb, smoothing_velocity=width, rotor_inertia=shared["armature"])
     return Transmission(joints, ((1.0, 1.0),), (drive,), (name,))

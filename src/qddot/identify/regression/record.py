@@ -62,12 +62,20 @@ class Record:
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """Findings about the log, and the choices made for its filter."""
-        found = (*self.summary.findings, *self.signals.findings)
+        """Findings about the log, its size first, and the choices made for its filter."""
+        found = (Finding("found", "log", self.size), *self.summary.findings, *self.signals.findings)
         if self.chunks is None:
             return found
         message = f"{self.chunks.rows} samples at a time; what is chosen is from those that move most, at t = {self.log.t[0]:.4g} s"
         return (*found, Finding("found", "streamed", message))
+
+    @property
+    def size(self) -> str:
+        """Files, samples and duration of the whole recording, as one text."""
+        files = ", ".join(dict.fromkeys(filter(None, self.log.recordings))) if self.chunks is None else ""
+        steps, samples = self.summary.steps, f"{self.summary.samples:,} samples"
+        size = f"{samples} at {steps.rate:.4g} Hz, {steps.seconds:.4g} s" if steps else samples
+        return f"{files}: {size}" if files else size
 
     def parts(self) -> Iterable[Signals]:
         """The whole recording, part by part."""

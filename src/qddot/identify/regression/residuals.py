@@ -27,7 +27,7 @@ class Residuals:
 
     Attributes:
         t: times (N,), s, of the raw samples; `measured`, `predicted` (N, nv), N m.
-        t_filtered: (M,), s; `filtered_measured`, `filtered_predicted` (M, nv): both through the filter.
+        `filtered_measured`, `filtered_predicted` (M, nv): both through the filter.
         segment: number of the segment of each filtered sample (M,).
         moving: True for samples (N, nv) in which the joint does not rest, and which count; `filtered_moving` (M, nv) likewise.
         turning: True for samples (N, nv) at which the joint turns back, so that dry friction changes its sign.
@@ -48,7 +48,6 @@ class Residuals:
     t: np.ndarray
     measured: np.ndarray
     predicted: np.ndarray
-    t_filtered: np.ndarray
     filtered_measured: np.ndarray
     filtered_predicted: np.ndarray
     segment: np.ndarray
@@ -174,7 +173,6 @@ def residuals(base: Base, theta: np.ndarray, signals: Signals, rows: Rows | None
         t=signals.t,
         measured=signals.tau_raw,
         predicted=predicted,
-        t_filtered=signals.decimated(signals.t),
         filtered_measured=signals.decimated(signals.tau_raw),
         filtered_predicted=signals.decimated(predicted),
         segment=segment,

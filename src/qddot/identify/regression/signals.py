@@ -77,6 +77,15 @@ class Signals:
         return len(self.t)
 
     @cached_property
+    def elapsed(self) -> np.ndarray:
+        """Times (N,), s, that increase throughout: a recording whose clock begins anew follows the one before it."""
+        t = self.t.copy()
+        for before, segment in pairwise(self.segments):
+            if t[segment.start] <= t[before.stop - 1]:
+                t[segment.start :] += t[before.stop - 1] - t[segment.start] + 1 / self.rate
+        return t
+
+    @cached_property
     def low_pass(self) -> LowPass:
         """The filter of the torques and of the model's columns."""
         return LowPass(self.rate, self.cutoff)

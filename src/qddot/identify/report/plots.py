@@ -20,6 +20,9 @@ from qddot.pictures.look import beside, color, looking_so, one, panels
 POINTS = 2000
 """Largest number of samples in a curve."""
 
+TIMES = "t [s]"
+"""Label of the axis of time."""
+
 BINS = 400
 """Number of frequency bins, over each of which a spectrum is averaged."""
 
@@ -32,11 +35,11 @@ def plot(fit: Fit, what: str, ax: Any) -> Any:
         raise unknown_name("plot", what, (*PANELS, "parameters"))
     title, across, draw = PANELS[what]
     shown, robot = Shown(fit), fit.parameter_set.robot
-    found = panels(ax, robot.nv, size=(9, 1 + 1.4 * robot.nv), sharex=across.startswith("t "))
+    found = panels(ax, robot.nv, size=(9, 1 + 1.4 * robot.nv), sharex=across == TIMES)
     for j, (each, joint) in enumerate(zip(found, robot.joint_names)):
         draw(shown, each, j)
         each.set_ylabel(f"{joint}\n{each.get_ylabel()}")
-    found[-1].set_xlabel(across or found[-1].get_xlabel())
+    found[-1].set_xlabel(shown.times if across == TIMES else across or found[-1].get_xlabel())
     if ax is None:
         found[0].set_title(f"{robot.name}: {title}, {shown.where}")
     beside(found[0])
@@ -50,7 +53,7 @@ def joint_plot(shown: Shown, j: int) -> Any:
         for each, (title, across, draw) in zip(axes.T.ravel(), PANELS.values()):
             draw(shown, each, j)
             each.set_title(title)
-            each.set_xlabel(across or each.get_xlabel())
+            each.set_xlabel(shown.times if across == TIMES else across or each.get_xlabel())
             if len(each.get_lines()) > 1:
                 each.legend(loc="best")
     return figure
@@ -71,9 +74,17 @@ class Shown:
     def left(self) -> Any:
         return residuals(self.fit.base, self.fit.estimate.theta, self.log)
 
+    def over_time(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Times and values of a curve through filtered samples (M,), with breaks between segments."""
+        t, parts = self.log.decimated(self.log.elapsed), self.log.decimated_segments
+        every = max(1, len(t) // POINTS)
+        times = [x for part in parts for x in (t[part][::every], [np.nan])]
+        return np.concatenate(times), np.concatenate([x for part in parts for x in (y[part][::every], [np.nan])])
+
     @cached_property
-    def some(self) -> slice:
-        return slice(None, None, max(1, len(self.left.t_filtered) // POINTS))
+    def times(self) -> str:
+        """Label of the axis of time."""
+        return TIMES if np.array_equal(self.log.elapsed, self.log.t) else f"{TIMES}, one recording after the other"
 
     @cached_property
     def spectra(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -105,15 +116,14 @@ class Shown:
 
 
 def torque_panel(shown: Shown, ax: Any, j: int) -> None:
-    left, some = shown.left, shown.some
-    ax.plot(left.t_filtered[some], left.filtered_measured[some, j], color=color("measured"), lw=1.8, label="measured")
-    ax.plot(left.t_filtered[some], left.filtered_predicted[some, j], color=color("predicted"), lw=0.8, label="predicted")
+    left = shown.left
+    ax.plot(*shown.over_time(left.filtered_measured[:, j]), color=color("measured"), lw=1.8, label="measured")
+    ax.plot(*shown.over_time(left.filtered_predicted[:, j]), color=color("predicted"), lw=0.8, label="predicted")
     ax.set_ylabel(f"[{shown.torque[j]}]")
 
 
 def residual_panel(shown: Shown, ax: Any, j: int) -> None:
-    left, some = shown.left, shown.some
-    ax.plot(left.t_filtered[some], left.filtered[some, j], color=color("friction"), lw=0.7, label="measured less predicted")
+    ax.plot(*shown.over_time(shown.left.filtered[:, j]), color=color("friction"), lw=0.7, label="measured less predicted")
     ax.set_ylabel(f"[{shown.torque[j]}]")
 
 
@@ -152,8 +162,8 @@ def friction_panel(shown: Shown, ax: Any, j: int) -> None:
 Panel = Callable[[Shown, Any, int], None]
 
 PANELS: dict[str, tuple[str, str, Panel]] = {
-    "torques": ("measured and predicted torque", "t [s]", torque_panel),
-    "residuals": ("residual", "t [s]", residual_panel),
+    "torques": ("measured and predicted torque", TIMES, torque_panel),
+    "residuals": ("residual", TIMES, residual_panel),
     "spectrum": ("spectrum of the torques", "frequency [Hz]", spectrum_panel),
     "friction": ("friction", "", friction_panel),
 }

@@ -29,7 +29,7 @@ def shortcomings(fit: Fit) -> list[Shortcoming]:
     """Joints with a residual beyond noise above a hundredth of the torque, in the log for validation if there is one."""
     log, robot = fit.judged, fit.parameter_set.robot
     left = residuals(fit.base, fit.estimate.theta, log)
-    t, q, qd = (log.decimated(x) for x in (log.t, log.q, log.qd))
+    t, q, qd = (log.decimated(x) for x in (log.elapsed, log.q, log.qd))
     noise, found = log.noise, []
     for j, joint in enumerate(robot.joint_names):
         moving = left.filtered_moving[:, j]

@@ -121,8 +121,9 @@ def joint_table(fit: Fit) -> Table:
     """Rms errors of each joint's torques, N m (N)."""
     found, unseen = [], fit.validation
     for j, joint in enumerate(fit.parameter_set.robot.joint_names):
-        values = [fit.estimate.sigma[j], fit.estimate.unseen[j], fit.training.rms[j]]
-        values += [unseen.rms[j], unseen.rms_raw[j]] if unseen is not None else [np.nan, np.nan]
+        values = [fit.estimate.sigma[j], fit.estimate.unseen[j], fit.training.rms[j], fit.training.rms_raw[j]]
+        values += [unseen.rms[j], unseen.rms_raw[j]] if unseen is not None else []
         found.append([joint, *("-" if np.isnan(x) else f"{x:.4g}" for x in values)])
-    head = ["joint", "noise", "unseen blocks", "training", "validation", "validation, raw"]
+    head = ["joint", "noise", "unseen blocks", "training", "training, raw"]
+    head += ["validation", "validation, raw"] if unseen is not None else []
     return Table(head, found, "Rms errors of each joint's torques, N m (N)")
