@@ -169,6 +169,54 @@ def test_a_process_that_finds_its_code_in_the_cache_does_not_load_llvm(tmp_path)
     assert [run(), run()] == [["True", "True"], ["False", "True"]]
 
 
+ENDING = """
+import threading, time
+import numpy as np
+import qddot
+robot, n = qddot.load("quadruped"), 3_000_000
+q, p, out = np.broadcast_to(robot.neutral(), (n, 19)), np.broadcast_to(np.ones(18), (n, 18)), np.empty(n)
+def compute(states):
+    robot.hamiltonian_of_momentum(q[:states], p[:states], out=out[:states], threads=1, check=False)
+for states in (20, 20, 200):
+    compute(states)
+threading.Thread(target=compute, args=(n,), daemon=True).start()
+time.sleep(0.05)
+"""
+
+
+def test_a_thread_may_compute_while_python_ends():
+    """It does so without Python's lock, and so cannot be stopped: the code that kernels share must stay."""
+    for _ in range(3):
+        subprocess.run([sys.executable, "-c", ENDING], check=True)
+
+
+TOGETHER = """
+import sys, threading
+import numpy as np
+import qddot
+sys.setswitchinterval(1e-6)
+x = np.random.default_rng(0).normal(size=(3, 5, 2))
+robots = [qddot.load("two_link") for _ in range(8)]
+expected = [robot.inverse_dynamics(*x) for robot in robots][0]
+start = threading.Barrier(8)
+def compute(robot):
+    start.wait()
+    for _ in range(300):
+        assert (robot.inverse_dynamics(*x) == expected).all()
+threads = [threading.Thread(target=compute, args=(robot,)) for robot in robots]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+"""
+
+
+def test_threads_may_need_the_general_entry_at_the_same_time():
+    """Each may load it, and the code of all of them must stay: most of such processes crashed when one replaced the other."""
+    for _ in range(6):
+        subprocess.run([sys.executable, "-c", TOGETHER], check=True)
+
+
 def test_a_processor_is_known_by_what_it_says():
     assert identity() == identity()
     assert ("avx512f" in this_computer().features.replace("-avx512f", "")) == (this_computer().vector_bytes == 64)

@@ -17,7 +17,7 @@ import math
 import struct
 import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -238,19 +238,29 @@ def addresses() -> dict[str, int]:
     return found | {"none": id(None), "clear_flags": ufuncs[layout.CLEAR_FLAGS], "get_flags": ufuncs[layout.GET_FLAGS]}
 
 
-# Machine code, compiled or found in the cache when it is first needed.
+# Machine code, compiled or found in the cache when it is first needed. It is never released, since tables and functions have its
+# addresses; two threads that need it at the same time may load it twice.
+
+_kept: list[Code] = []
+
+
+def kept(lines: Iterable[str], symbol: str) -> Code:
+    """Return the code of the function `symbol` of a module."""
+    code = load_module("\n".join(lines) + "\n", symbol, this_computer())
+    _kept.append(code)
+    return code
 
 
 @cache
 def entries() -> Code:
     """Return the code of the fastest entries; its `loop` passes a call on to the ordinary method."""
-    return load_module("\n".join(entry_ir.module()) + "\n", "passed_on", this_computer())
+    return kept(entry_ir.module(), "passed_on")
 
 
 @cache
 def general() -> Code:
     """Return the code of the general entry, its `loop`."""
-    return load_module("\n".join(direct_ir.module()) + "\n", "direct", this_computer())
+    return kept(direct_ir.module(), "direct")
 
 
 @cache
@@ -258,4 +268,4 @@ def bounds() -> Code:
     """Return the code of the entries to bound quantities."""
     from qddot.compile import bound_ir
 
-    return load_module("\n".join(bound_ir.module()) + "\n", "bound", this_computer())
+    return kept(bound_ir.module(), "bound")

@@ -61,11 +61,17 @@ class Section(NamedTuple):
 
 
 class Memory:
-    """Pages of this process that are written first and become executable then; they are released with this object."""
+    """Pages of this process that are written first and become executable then. They are released with this object, unless Python
+    is ending: threads that do not hold its lock still run then."""
 
     def __init__(self, size: int) -> None:
-        self.bytes = np.frombuffer(mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS), np.uint8)
+        self.mapping = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        self.bytes = np.frombuffer(self.mapping, np.uint8)
         self.address: int = self.bytes.ctypes.data
+
+    def __del__(self, ending=sys.is_finalizing, keep=ctypes.pythonapi.Py_IncRef, of=ctypes.py_object) -> None:
+        if ending():
+            keep(of(self.mapping))
 
     def write(self, place: int, content: bytes) -> None:
         self.bytes[place : place + len(content)] = np.frombuffer(content, np.uint8)
