@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from qddot.identify import Log, ParameterSet
-from qddot.identify.cross_validation import by_recording
+from qddot.identify.cross_validation import CrossValidation, by_recording
+from qddot.logs.log_summary import lasting
 from tests.identify.arms import random_arm
 from tests.identify.simulated import simulated, truth
 
@@ -88,3 +89,8 @@ def test_an_idle_stretch_is_named() -> None:
     worth = ARM.identify(log + slow, parameter_set=PARAMETERS).worth
     assert worth.idle
     assert min(stretch.start for stretch in worth.idle) > 5.0
+
+
+def test_durations_are_told_without_powers_of_ten() -> None:
+    assert [lasting(x) for x in (0.628318, 19.99, 999.0, 14400.4)] == ["0.6283 s", "19.99 s", "999 s", "14,400 s"]
+    assert "(14,400 s)" in str(CrossValidation("recording", (("a", 14400.4, 0.01, 0.02),), 0.02))

@@ -13,6 +13,7 @@ import numpy as np
 
 from qddot.identify.fit import Fit
 from qddot.identify.regression.estimators import solve, squared_errors
+from qddot.logs.log_summary import lasting
 from qddot.thresholds import FOLDS
 
 
@@ -32,7 +33,7 @@ class CrossValidation:
 
     def __repr__(self) -> str:
         lines = [
-            f"{name}: {unseen:.2%} predicted by the others, {own:.2%} fitted ({seconds:.3g} s)"
+            f"{name}: {unseen:.2%} predicted by the others, {own:.2%} fitted ({lasting(seconds)})"
             for name, seconds, own, unseen in self.rows
         ]
         return "\n".join([f"each {self.what} predicted by the others: {self.error:.2%}", *lines])
