@@ -71,7 +71,7 @@ def by_recording(counts: np.ndarray, ends: np.ndarray, recordings: Sequence[str]
     Args:
         counts: number of samples in each block.
         ends: index of the sample behind each segment.
-        recordings: name of the recording of each segment; if their numbers differ (nothing is named), each segment counts by itself.
+        recordings: name of the recording of each segment; if their numbers differ (no names), each segment counts by itself.
     """
     if len(recordings) != len(ends):
         recordings = [f"segment {k + 1}" for k in range(len(ends))]
