@@ -615,6 +615,20 @@ def test_a_guess_of_degrees_names_the_option_against_it(tmp_path):
     assert "(--radians if radians)" in call("identify", "two_link", log, *NAMED).stderr
 
 
+def test_long_files_are_read_piece_by_piece(tmp_path, monkeypatch):
+    log = recorded(tmp_path / "run.csv", 1)
+    whole = json.loads(call("identify", "two_link", log, "--json", *NAMED).stdout)["parameters"]
+    asked = []
+    chunks = qddot.identify.Log.chunks
+    monkeypatch.setattr(qddot.identify.Log, "chunks", lambda *given, **how: asked.append(given) or chunks(*given, **how))
+    call("identify", "two_link", log, "--json", *NAMED)
+    assert not asked
+    monkeypatch.setattr("qddot.cli.identify.LONG", 1000)
+    found = json.loads(call("identify", "two_link", log, "--validation", log, "--json", *NAMED).stdout)
+    assert len(asked) == 2
+    assert found["parameters"] == whole
+
+
 def test_a_narrow_terminal_cuts_no_number(tmp_path, monkeypatch):
     log = recorded(tmp_path / "run.csv", 1)
     whole = json.loads(call("identify", "two_link", log, "--json", *NAMED).stdout)["parameters"]

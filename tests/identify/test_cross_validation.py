@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from qddot.identify import Log, ParameterSet
-from qddot.identify.cross_validation import by_recording
+from qddot.identify.cross_validation import CrossValidation, by_recording
+from qddot.logs.log_summary import lasting
 from tests.identify.arms import random_arm
 from tests.identify.simulated import simulated, truth
 
@@ -88,3 +91,23 @@ def test_an_idle_stretch_is_named() -> None:
     worth = ARM.identify(log + slow, parameter_set=PARAMETERS).worth
     assert worth.idle
     assert min(stretch.start for stretch in worth.idle) > 5.0
+
+
+def test_durations_are_told_without_powers_of_ten() -> None:
+    assert [lasting(x) for x in (0.628318, 19.99, 999.0, 14400.4)] == ["0.6283 s", "19.99 s", "999 s", "14,400 s"]
+    assert "(14,400 s)" in str(CrossValidation("recording", (("a", 14400.4, 0.01, 0.02),), 0.02))
+
+
+def test_files_read_piece_by_piece_keep_their_names(tmp_path: Path) -> None:
+    """A pause within a file begins no recording."""
+    files = []
+    for k, log in enumerate(logs(3)):
+        t = log.t + 3.0 * (log.t > 4.0) if k == 1 else log.t
+        files.append(tmp_path / f"run{k}.npz")
+        np.savez(files[-1], t=t, q=log.q, tau=log.tau)
+    found = []
+    for rows in (250, 100_000):
+        fit = ARM.identify(Log.chunks(files, ARM, rows=rows), parameter_set=PARAMETERS, cutoff=8.0)
+        assert fit.cross_validation is not None
+        found.append([row[0] for row in fit.cross_validation.rows])
+    assert found[0] == found[1] == ["run0.npz", "run1.npz", "run2.npz"]

@@ -90,5 +90,20 @@ def test_many_blocks_are_joined(prepared) -> None:
     np.testing.assert_allclose(least_squares(few).theta, least_squares(many).theta, rtol=1e-6, atol=1e-8)
 
 
+def test_blocks_of_a_long_log_stay_equally_long(prepared) -> None:
+    """A first block with half of the log would make the intervals of all parameters depend on two blocks."""
+    base, signals = prepared
+    once = list(pieces(signals, 20))
+    blocks = 1 + once[-1][0]
+    for repeats in (4, 13, 30):
+        factors = reduce(base, ((blocks * k + block, piece) for k in range(repeats) for block, piece in once))
+        *whole, last = factors.counts.tolist()
+        assert 31 < len(factors.R) <= 64
+        assert max(whole) < 1.3 * min(whole)
+        assert last < 1.3 * max(whole)
+        assert sum(factors.counts) == repeats * sum(reduce(base, once).counts)
+        assert least_squares(factors).freedom.min() > 10
+
+
 def test_hampel() -> None:
     np.testing.assert_allclose(hampel(np.array([0.0, -2.0, 4.0, 6.0, 9.0])), [1, 1, 0.5, 1 / 6, 0])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import os
 import shlex
 import sys
 from typing import Any
@@ -12,11 +13,13 @@ import click
 
 from qddot.cli.arguments import LogFile, Numbers, OutputFile, Pair, for_each_joint, robot_argument, robot_options
 from qddot.cli.printing import in_options, paragraph, plainly, print_json, print_table, terminal_width, working, written
+from qddot.files import LOG_BYTES
 
 NOT_IDENTIFIED = 3
 """Exit status if the parameters cannot be trusted; 1 and 2 are errors."""
 
 TABLE = 140  # characters per line of the whole table
+LONG = LOG_BYTES.value // 16  # bytes of files that are read piece by piece
 
 
 @click.command(epilog=f"Exit status: 0 identified, {NOT_IDENTIFIED} not identified (the verdict says why), 1 or 2 an error.")
@@ -68,8 +71,8 @@ def command(
 
             found = qddot.load(robot, **how)
             for_each_joint(found, "--gains", gains)
-            log = Log.chunks(list(logs), found, **options)
-            other = Log.chunks(list(validation), found, **options) if validation else None
+            log = (Log.chunks if are_long(logs) else Log.load)(list(logs), found, **options)
+            other = (Log.chunks if are_long(validation) else Log.load)(list(validation), found, **options) if validation else None
         with working("identifying"):
             fit = found.identify(log, validation=other, cutoff=cutoff, method=method, progress=False)
         for finding in fit.findings:
@@ -98,6 +101,12 @@ def command(
         if urdf is not None:
             click.echo(f"{urdf} was not written", err=True)
         sys.exit(NOT_IDENTIFIED)
+
+
+def are_long(files: tuple[str, ...]) -> bool:
+    """Return True if files are better read piece by piece, in constant memory; shorter ones tell more when they are read whole, as
+    friction's change with a recorded temperature."""
+    return sum(os.path.getsize(file) for file in files if os.path.exists(file)) > LONG
 
 
 def named_columns(pairs: tuple[tuple[str, str], ...]) -> dict[str, str | list[str]]:

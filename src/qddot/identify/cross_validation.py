@@ -13,6 +13,8 @@ import numpy as np
 
 from qddot.identify.fit import Fit
 from qddot.identify.regression.estimators import solve, squared_errors
+from qddot.identify.regression.residuals import StreamedResiduals
+from qddot.logs.log_summary import lasting
 from qddot.thresholds import FOLDS
 
 
@@ -32,7 +34,7 @@ class CrossValidation:
 
     def __repr__(self) -> str:
         lines = [
-            f"{name}: {unseen:.2%} predicted by the others, {own:.2%} fitted ({seconds:.3g} s)"
+            f"{name}: {unseen:.2%} predicted by the others, {own:.2%} fitted ({lasting(seconds)})"
             for name, seconds, own, unseen in self.rows
         ]
         return "\n".join([f"each {self.what} predicted by the others: {self.error:.2%}", *lines])
@@ -41,7 +43,9 @@ class CrossValidation:
 def cross_validation(fit: Fit) -> CrossValidation | None:
     """See `Fit.cross_validation`."""
     factors, sigma = fit.factors, fit.estimate.sigma
-    groups = by_recording(factors.counts, fit.training.ends, fit.signals.recordings)
+    left = fit.training
+    names = left.recordings if isinstance(left, StreamedResiduals) else fit.signals.recordings
+    groups = by_recording(factors.counts, left.ends, names)
     what = "recording"
     if len(groups) < 2:
         what, edges = "part of the log", np.linspace(0, len(factors.R), FOLDS + 1).astype(int)
@@ -67,7 +71,7 @@ def by_recording(counts: np.ndarray, ends: np.ndarray, recordings: Sequence[str]
     Args:
         counts: number of samples in each block.
         ends: index of the sample behind each segment.
-        recordings: name of the recording of each segment; if their numbers differ (a streamed log), each segment counts by itself.
+        recordings: name of the recording of each segment; if their numbers differ (no names), each segment counts by itself.
     """
     if len(recordings) != len(ends):
         recordings = [f"segment {k + 1}" for k in range(len(ends))]

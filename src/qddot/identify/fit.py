@@ -233,8 +233,8 @@ class Fit:
 
     @property
     def left_out(self) -> tuple[str, ...]:
-        """Parameters that `robot` cannot hold: harmonics of a slider, friction by the load that no torque overcomes, pulls, constants
-        of a motor of two joints that are negative or beyond the joints' own."""
+        """Parameters that `robot` cannot hold: harmonics of a slider, friction by the load that no torque overcomes, pulls,
+        constants of a motor of two joints that are negative or beyond the joints' own."""
         return self._identified[1]
 
     @cached_property
@@ -306,7 +306,8 @@ class Fit:
         """Show the recording in the page of the identified robot, with measured and predicted torques along the motion.
 
         The recording is the one kept for validation, or else the one of the fit itself (see `Robot.explore`), at the times of the
-        log; recordings whose clocks begin anew follow one another. Both torques are filtered as in the fit, so that their difference is its filtered error.
+        log; recordings whose clocks begin anew follow one another. Both torques are filtered as in the fit, so that their
+        difference is its filtered error.
 
         Args:
             path: file to write; None: show the page in the browser, or in the notebook.

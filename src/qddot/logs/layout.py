@@ -155,7 +155,8 @@ def guessed(
 def known_by_unit(
     groups: dict[str, Group], quantity: str, q: Group | None, joint_names: Sequence[str], findings: list[Finding]
 ) -> Group | None:
-    """Return the only columns, of a joint each or one of times, whose units in brackets are the quantity's: `M1 [Nm] ...`; else None."""
+    """Return the only columns, one for each joint (or one of times), whose units in brackets are the quantity's: `M1 [Nm]`; else
+    None."""
     joints = 1 if quantity == "t" else len(joint_names) or (len(q.members) if q else 0)
     found = []
     for name, group in groups.items():

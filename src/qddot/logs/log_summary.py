@@ -95,6 +95,11 @@ class Steps:
         return float(np.sqrt(self.squares / self.count))
 
 
+def lasting(seconds: float) -> str:
+    """Return a duration as text, without powers of ten: `0.628 s`, `14,400 s`."""
+    return f"{seconds:.4g} s" if seconds < 1000 else f"{seconds:,.0f} s"
+
+
 def usual_step(steps: np.ndarray) -> float:
     """Return the mean step, without those in which samples were lost."""
     if steps.max() < (1 + HALF_SAMPLE) * steps.min():  # no sample is lost; a median would take longer

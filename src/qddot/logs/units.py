@@ -175,7 +175,7 @@ def by_step(file: str, t: np.ndarray, q: np.ndarray, step: float, fastest: np.nd
         )
     unit = min(possible, key=lambda u: abs(np.log(peak / SCALE[u]))) if peak else possible[0]
     rate, others = 1 / (SCALE[unit] * step), [u for u in possible if u != unit]
-    why = f"in {unit}: a step is {step:.4g}, so {rate:.4g} Hz and {(t[-1] - t[0]) * SCALE[unit]:.4g} s in all"
+    why = f"in {unit}: a step is {step:.4g}, so {rate:.4g} Hz and {(t[-1] - t[0]) * SCALE[unit]:.4g} s in {len(t):,} rows"
     if others:
         why += (
             f", and joints move at up to {peak / SCALE[unit]:.3g} rad/s; in {others[0]} it would be {peak / SCALE[others[0]]:.3g}"

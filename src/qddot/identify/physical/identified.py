@@ -48,8 +48,8 @@ def sound_body(ten: np.ndarray) -> np.ndarray:
 
 def identified_robot(parameter_set: ParameterSet, parameters: np.ndarray) -> tuple[Robot, tuple[str, ...]]:
     """Return the robot with these values of all parameters (P,), and the names of those that a robot cannot have: harmonics of
-    sliders, friction by the load with a factor of 1 or more, which no torque overcomes, pulls, and constants of a motor of two joints
-    that are negative or beyond the joints' own."""
+    sliders, friction by the load with a factor of 1 or more, which no torque overcomes, pulls, and constants of a motor of two
+    joints that are negative or beyond the joints' own."""
     robot, values = parameter_set.robot, dict(zip(parameter_set.full_names, parameters.tolist()))
     inertias = {body: parameters[10 * k : 10 * k + 10] for k, body in enumerate(body_inertias(robot))}
     owned: dict[str, dict[str, float]] = {}

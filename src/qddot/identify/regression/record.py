@@ -14,7 +14,7 @@ from qddot.identify.regression.signals import Signals, prepare
 from qddot.identify.regression.stream import stream
 from qddot.logs.audit import Audit, audit
 from qddot.logs.log import Chunks, Log, concatenated
-from qddot.logs.log_summary import LogSummary
+from qddot.logs.log_summary import LogSummary, lasting
 from qddot.logs.readers import Source
 from qddot.logs.table import Finding
 from qddot.robot import Robot
@@ -74,7 +74,7 @@ class Record:
         """Files, samples and duration of the whole recording, as one text."""
         files = ", ".join(dict.fromkeys(filter(None, self.log.recordings))) if self.chunks is None else ""
         steps, samples = self.summary.steps, f"{self.summary.samples:,} samples"
-        size = f"{samples} at {steps.rate:.4g} Hz, {steps.seconds:.4g} s" if steps else samples
+        size = f"{samples} at {steps.rate:.4g} Hz, {lasting(steps.seconds)}" if steps else samples
         return f"{files}: {size}" if files else size
 
     def parts(self) -> Iterable[Signals]:

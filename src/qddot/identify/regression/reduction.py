@@ -121,7 +121,8 @@ def reduce(
     """Reduce a stream of pieces to triangular factors.
 
     Args:
-        pieces: (block, piece), the blocks in order; a piece may contain several. Beyond 64 blocks, neighbours are joined.
+        pieces: (block, piece), the blocks in order; a piece may contain several. Beyond 64 blocks, neighbours are joined,
+            as many in each.
         robust: parameters and noise for robust weights of the rows; None: all rows count alike.
         engine: `"serial"`, `"threads"` or `"dask"`.
         address: address of a Dask scheduler, or a `distributed.Client`; None: a cluster on this machine for the time of the call.
@@ -141,12 +142,16 @@ def reduce(
     numbers: deque[int] = deque()
     found: list[Strip] = []
     pending, current = Tree(Strip.__add__), None
+    joined, wanted = 0, 1  # blocks in `pending`, and in each that is found, so that these stay equally long
     for strips in run(rows, noted(pieces, numbers), robust, engine, address):
         for block, strip in enumerate(strips, start=numbers.popleft()):
             if current is not None and block != current:
+                joined += 1
+            if joined == wanted:
                 found.append(pending.result())
-                pending = Tree(Strip.__add__)
-                found = halved(found) if len(found) >= MOST_BLOCKS else found
+                pending, joined = Tree(Strip.__add__), 0
+                if len(found) >= MOST_BLOCKS:
+                    found, wanted = halved(found), 2 * wanted
             pending.add(strip)
             current = block
         if on_progress is not None:

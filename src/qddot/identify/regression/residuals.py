@@ -237,8 +237,8 @@ def nrms(error: np.ndarray, limits: np.ndarray) -> float:
 
 def sums(left: Residuals, signals: Signals) -> dict[str, Any]:
     """Sums over one chunk, without the samples in which a joint rests: of squared errors and torques (nv,), of samples, and of
-    figures (nv,) times the weight with which chunks are averaged; with its `spread` (nv,), its `ends`, and if it `begins` a
-    record."""
+    figures (nv,) times the weight with which chunks are averaged; with its `spread` (nv,), its `ends` and the recordings that end
+    there, and if it `begins` a record."""
     own = signals.owned
     moving, filtered_moving = left.moving[own], left.filtered_moving
     filtered = squared(left.filtered, filtered_moving)
@@ -255,6 +255,7 @@ def sums(left: Residuals, signals: Signals) -> dict[str, Any]:
         "outliers": left.outliers * (own.stop - own.start),
         "spread": left.spread,
         "ends": left.ends,
+        "recordings": [signals.recordings[left.segment[end - 1]] for end in left.ends] if signals.recordings else [],
         "begins": not signals.goes_on[0],
     }
 
@@ -267,6 +268,7 @@ class StreamedResiduals:
         spread: median over the chunks.
         colour: from pairs of samples within one chunk.
         ends: index of the filtered sample behind the last one of each file or stretch without a pause.
+        recordings: name of the file of each of these stretches; empty if they have none.
     """
 
     def __init__(self, chunks: list[dict[str, Any]], limits: np.ndarray) -> None:
@@ -285,12 +287,14 @@ class StreamedResiduals:
         self.colour = total("colour") / nonzero(filtered)
         self.outliers = total("outliers") / total("count")
         self.has_outliers = bool(np.any(self.outliers > OUTLIER_SHARE))
-        ends, before = [], 0
+        ends, names, before = [], [], 0
         for chunk, following in zip(chunks, [*chunks[1:], None]):
             goes_on = following is not None and not following["begins"]
-            ends += [before + end for end in chunk["ends"][: -1 if goes_on else None]]
+            ended = slice(None, -1 if goes_on else None)
+            ends += [before + end for end in chunk["ends"][ended]]
+            names += chunk["recordings"][ended]
             before += chunk["samples"]
-        self.ends = np.array(ends)
+        self.ends, self.recordings = np.array(ends), tuple(names)
 
 
 Errors = Residuals | StreamedResiduals

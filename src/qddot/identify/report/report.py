@@ -20,6 +20,7 @@ from qddot.identify.report.pdf import browser, pdf
 from qddot.identify.report.plots import Shown, joint_plot, parameter_plot
 from qddot.identify.report.shortcomings import shortcomings
 from qddot.identify.report.tables import described_table, error_table, joint_table, link_table, parameter_table
+from qddot.logs.log_summary import lasting
 from qddot.pictures.look import pyplot
 
 SUFFIXES = (".html", ".htm", ".pdf", ".md")
@@ -82,8 +83,8 @@ def cross_validation(fit: Fit) -> Iterator[Block]:
     found = fit.cross_validation
     if found is None:
         return
-    rows = [[name, f"{seconds:.3g}", f"{own:.2%}", f"{error:.2%}"] for name, seconds, own, error in found.rows]
-    yield Table([found.what, "duration, s", "error, fitted", "error, predicted by the others"], rows)
+    rows = [[name, lasting(seconds), f"{own:.2%}", f"{error:.2%}"] for name, seconds, own, error in found.rows]
+    yield Table([found.what, "duration", "error, fitted", "error, predicted by the others"], rows)
 
 
 def how(fit: Fit) -> Iterator[str]:
