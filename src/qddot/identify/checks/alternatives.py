@@ -36,6 +36,8 @@ SIMPLEST = (
 )
 FOR_A_WHILE = ("brake", "friction changes", "gain changes", "contact", "load")
 """Kinds that hold for a part of a log only, or change in its course."""
+PASSING = (*FOR_A_WHILE, "drift", "clock", "warming")
+"""Kinds that take a log long enough to repeat its motion: in a short one, parameters that it leaves open look like them."""
 AS_SIMPLE = {"tilt": "zero", "geometry": "rate"}  # equally simple kinds, of which the one that explains more is preferred
 
 
@@ -77,6 +79,10 @@ class Alternatives:
         if max((one.share for one in found), default=0.0) < MOST_OF_IT:
             found += [one for one in contacts(self.trial) if one.unpredicted < UNCERTAIN]
         return in_order(found)
+
+    def told_by(self, poor: bool) -> list[Alternative]:
+        """Alternatives that a log can tell: all of them, or of a `poor` one those that do not change in its course."""
+        return [one for one in self.found if not (poor and one.kind in PASSING)]
 
     @property
     def lasting(self) -> list[Alternative]:

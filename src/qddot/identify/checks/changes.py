@@ -19,6 +19,7 @@ import numpy as np
 from qddot.identify.checks.normal_equations import Left, balanced, fitted
 from qddot.identify.checks.trial import Alternative, Trial, later_half
 from qddot.identify.checks.verdict import listed
+from qddot.identify.regression.drive_terms import is_friction
 from qddot.model.friction import smooth_step
 from qddot.thresholds import (
     CHANGE_PARTS,
@@ -37,14 +38,15 @@ def changes(trial: Trial) -> Iterator[Alternative]:
     """Alternatives that hold for a part of the log only, or grow in its course."""
     acting = (trial.sliding_torques, trial.torques, directions(trial))
     friction, torques, sliding = (trial.filtered(x) * trial.moving for x in acting)
+    laws = friction_columns(trial)
     for j, name in enumerate(trial.names):
         only = trial.only(j)
         yield dragged(trial, sliding * only, j)
-        yield stepped(trial, "friction changes", f"friction of {name}", friction * only, j)
-        yield stepped(trial, "gain changes", f"the torque of {name}", torques * only, j)
+        yield stepped(trial, "friction changes", f"friction of {name}", friction * only, laws[j], j)
+        yield stepped(trial, "gain changes", f"the torque of {name}", torques * only, None, j)
         yield drifting(trial, f"the torque of {name}", torques * only, j)
     if trial.nv > 1:
-        yield stepped(trial, "friction changes", "friction of all joints", friction)
+        yield stepped(trial, "friction changes", "friction of all joints", friction, np.concatenate(laws, axis=-1))
         yield stepped(trial, "gain changes", "the torque of all joints", torques)
         yield drifting(trial, "the torque of all joints", torques)
     yield from for_a_while(trial)
@@ -60,23 +62,36 @@ def directions(trial: Trial) -> np.ndarray:
 def dragged(trial: Trial, z: np.ndarray, j: int) -> Alternative:
     """A brake that acts on joint j for a while with a signal z (M, nv)."""
     a, b = best_stretch(trial, z)
-    (size,), left = trial.with_filtered((z * within(trial, a, b))[..., None])
+    (size,), left = trial.with_filtered((z * within(trial, a, b))[..., None], passing=True)
     more = "more" if size > 0 else "less"
     text = f"the torque of {trial.names[j]} has {abs(size):.2g} N m {more} in the direction of its motion {trial.between(a, b)}"
     return trial.told("brake", f"{text} (a brake?)" if size > 0 else text, left, j)
 
 
-def stepped(trial: Trial, kind: str, what: str, z: np.ndarray, *joints: int) -> Alternative:
-    """A part z (M, nv) of the torques that changes by a factor from some time on, each joint by its own."""
+def friction_columns(trial: Trial) -> list[np.ndarray]:
+    """For each joint the filtered torques (M, nv, d) of one unit of each of its constants of friction."""
+    found = []
+    for j, (rows, here) in enumerate(zip(trial.each(trial.given), trial.regressor.columns)):
+        some = np.array([is_friction(trial.base.names[k]) for k in here])
+        found.append(rows[:, None, :-1][..., some] * trial.only(j)[:, None])
+    return found
+
+
+def stepped(trial: Trial, kind: str, what: str, z: np.ndarray, laws: np.ndarray | None = None, *joints: int) -> Alternative:
+    """A part z (M, nv) of the torques that changes from some time on: each joint's by a factor, or the sizes of several `laws`
+    (M, nv, d), each by its own, as z is made of them in proportions that the change has falsified."""
     a, b = best_stretch(trial, z, to_the_end=True)
-    by, left = trial.with_filtered(each_alone(z * within(trial, a, b)))
-    return trial.told(kind, f"{what} changes {trial.since(a)}{by_how_much(trial, z, by)}", left, *joints)
+    columns, later = each_alone(z) if laws is None else laws, within(trial, a, b)
+    by, left = trial.with_filtered(columns * later[..., None], passing=True)
+    more = np.sum(columns * by, axis=-1)
+    factors = np.sum(more * z, axis=0)[np.any(z, axis=0)] / np.sum(z**2, axis=0)[np.any(z, axis=0)]
+    return trial.told(kind, f"{what} changes {trial.since(a)}{by_how_much(trial, z, factors)}", left, *joints)
 
 
 def drifting(trial: Trial, what: str, z: np.ndarray, *joints: int) -> Alternative:
     """Torques z (M, nv) that grow or shrink in the course of the log, each joint by its own factor."""
     s = np.linspace(0, 1, len(z))[:, None]
-    by, left = trial.with_filtered(np.concatenate([each_alone(z * s), each_alone(z * s**2)], axis=-1))
+    by, left = trial.with_filtered(np.concatenate([each_alone(z * s), each_alone(z * s**2)], axis=-1), passing=True)
     text = f"{what} changes in the course of the log{by_how_much(trial, z, by.reshape(2, -1).sum(axis=0))}"
     return trial.told("gain changes", f"{text}, as by a motor that warms", left, *joints)
 

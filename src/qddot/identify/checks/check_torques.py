@@ -56,12 +56,13 @@ def clipped(names: Sequence[str], recording: LogSummary | None) -> list[Concern]
     return found
 
 
-def unexplained(names: Sequence[str], left: Errors, motion: MotionSummary) -> list[Concern]:
+def unexplained(names: Sequence[str], left: Errors, motion: MotionSummary, is_poor: bool = False) -> list[Concern]:
     """Report a model that does not fit: large residuals of all torques, filtered or raw, or of a single joint; or smaller ones that
-    are further beyond the noise than those of arms whose torques can be predicted."""
+    are further beyond the noise than those of arms whose torques can be predicted. Parameters that a poor log leaves open may be
+    anything, and so may unfiltered torques: then those say nothing."""
     found, floor = [], motion.noise
     raw = unexplained_raw(left, motion)
-    if raw > UNEXPLAINED >= left.relative:
+    if raw > UNEXPLAINED >= left.relative and not is_poor:
         text = f"{percent(raw)} of the torques as measured remain beyond their noise, though only {left.relative:.1%} of the "
         text += f"filtered ones: much happens above the cut-off of {motion.excerpt.cutoff:.3g} Hz, where the model does not hold"
         found.append(Concern("above the cut-off", text))
@@ -112,17 +113,17 @@ def driving(estimate: Estimate, trial: Trial, left: Errors) -> list[Concern]:
     return found
 
 
-def explained_otherwise(others: Alternatives, left: Errors, floor: np.ndarray) -> list[Concern]:
+def explained_otherwise(others: Alternatives, left: Errors, floor: np.ndarray, is_poor: bool = False) -> list[Concern]:
     """Name a fault of the log or the description that explains most of the residual; or nearly all of a residual that is smaller
-    than drives usually leave, though larger than the noise."""
+    than drives usually leave, though larger than the noise. `is_poor`: the log leaves parameters open."""
     beyond = structure(left.rms, floor)
     matters = bool(np.any(beyond > MATTERS * left.size))
     if not matters and not np.any((beyond > SMALL_FAULT * left.size) & (beyond > TRACE * floor)):
         return []
-    best = [found for found in others.found if found.share > MOST_OF_IT]
+    best = [found for found in others.told_by(is_poor) if found.share > MOST_OF_IT]
     best = best if matters else [found for found in others.lasting if found.share > NEARLY_ALL]
     rest = f"of what is unexplained ({left.relative:.2%} of the torques)"
-    if not best and (alone := of_one_joint(others, beyond > MATTERS * left.size)):
+    if not best and not is_poor and (alone := of_one_joint(others, beyond > MATTERS * left.size)):
         text = f"{alone.text}: that explains {alone.own:.0%} of what is unexplained there"
         return [Concern(alone.kind, text, joints=alone.joints)]
     if best:

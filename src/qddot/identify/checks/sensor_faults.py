@@ -47,7 +47,7 @@ def best_delay(trial: Trial, slope: np.ndarray, late: np.ndarray) -> tuple[float
 def clock(trial: Trial) -> Iterator[Alternative]:
     """Torques whose clock runs faster or slower than that of the positions: tau(t) = tau_model(t - delay - rate t)."""
     slope, t = slopes(trial.torques, trial.signals), trial.signals.t - trial.signals.t[0]
-    (_, rate), left = trial.with_columns(np.stack([-slope, -slope * t[:, None]], axis=-1))
+    (_, rate), left = trial.with_columns(np.stack([-slope, -slope * t[:, None]], axis=-1), passing=True)
     if abs(rate) < LEAST_CLOCK:  # then it is a delay
         return
     text = f"the clock of the torques is {abs(rate):.2%} {'slow' if rate > 0 else 'fast'} against the other"
@@ -73,7 +73,7 @@ def drift(trial: Trial) -> Iterator[Alternative]:
     t = (trial.signals.t - trial.signals.t[0]) / np.ptp(trial.signals.t)
     for j, name in enumerate(trial.names):
         Z = trial.only(j)[:, None] * np.stack([t, t**2], axis=-1)[:, None]
-        (a, b), left = trial.with_columns(Z)
+        (a, b), left = trial.with_columns(Z, passing=True)
         yield trial.told("drift", f"the torque of {name} drifts by {a + b:.3g} N m in the course of the log", left, j)
 
 
@@ -127,7 +127,7 @@ def warming(trial: Trial) -> Iterator[Alternative]:
     changing = trial.sliding_torques[..., None] * np.stack([t, t**2], axis=-1)[:, None]
     joints = [(f"of {name}", trial.only(j), (j,)) for j, name in enumerate(trial.names)]
     for what, some, named in [("of all joints", np.ones(trial.nv, bool), ()), *joints]:
-        (a, b), left = trial.with_columns(changing * some[:, None])
+        (a, b), left = trial.with_columns(changing * some[:, None], passing=True)
         text = f"friction {what} changes by {a + b:+.0%} in the course of the log, as where joints warm (thermal_friction)"
         yield trial.told("warming", text, left, *named)
 

@@ -23,7 +23,7 @@ from qddot.identify.regression.base import Base
 from qddot.identify.regression.drive_terms import is_friction
 from qddot.identify.regression.rows import Rows, Samples
 from qddot.identify.regression.signals import Signals
-from qddot.thresholds import DRY_BLUR, STILL_EXPLAINED, TRIAL_FIFTHS, TRIAL_ROWS
+from qddot.thresholds import DRY_BLUR, STILL_EXPLAINED, TRIAL_FIFTHS, TRIAL_PARTS, TRIAL_ROWS
 
 
 @dataclass(frozen=True)
@@ -121,6 +121,11 @@ class Trial:
     def known(self) -> Equations:
         """Normal equations of the model as given, by halves of the log."""
         return self.equations(self.given)
+
+    @cached_property
+    def by_turns(self) -> Equations:
+        """Normal equations of the model as given, in two parts that take turns: each has all of what comes and goes."""
+        return self.equations(self.given, np.arange(len(self.given)) * TRIAL_PARTS // len(self.given) % 2)
 
     @cached_property
     def in_fifths(self) -> Equations:
@@ -246,13 +251,15 @@ class Trial:
         share = float(1 - np.exp(max(min(mean, total), here)))
         return Alternative(kind, text, share, left.unpredicted, tuple(self.names[j] for j in joints), own if joints else 0.0)
 
-    def with_columns(self, Z: np.ndarray) -> tuple[np.ndarray, Left]:
+    def with_columns(self, Z: np.ndarray, *, passing: bool = False) -> tuple[np.ndarray, Left]:
         """Fit the sizes (d,) of errors whose effect on the torques is Z (N, nv, d): the sizes, and the residuals."""
-        return self.with_filtered(self.filtered(Z))
+        return self.with_filtered(self.filtered(Z), passing=passing)
 
-    def with_filtered(self, Z: np.ndarray) -> tuple[np.ndarray, Left]:
-        """Fit the sizes (d,) of errors whose effect on the filtered torques is Z (M, nv, d): the sizes, and the residuals."""
-        theta, left = fitted(self.known.with_columns(Z * self.moving[..., None]), len(self.given))
+    def with_filtered(self, Z: np.ndarray, *, passing: bool = False) -> tuple[np.ndarray, Left]:
+        """Fit the sizes (d,) of errors whose effect on the filtered torques is Z (M, nv, d): the sizes, and the residuals.
+        `passing`: they change in the course of the log, so that one half of it does not show what they do in the other."""
+        known = self.by_turns if passing else self.known
+        theta, left = fitted(known.with_columns(Z * self.moving[..., None]), len(self.given))
         return theta[-Z.shape[-1] :], left
 
     def with_torques(self, tau: np.ndarray) -> Left:
