@@ -78,7 +78,13 @@ def identify(
         parameter_set = ParameterSet.of(robot, standstill=speeds)
         findings.append(Finding("found", "standstill", told(speeds)))
     parameter_set = with_needed_rests(parameter_set, record.parts())
-    base = base_parameters(parameter_set)
+    try:
+        base = base_parameters(parameter_set)
+    except InputError:
+        if not chosen:
+            raise
+        parameter_set = with_needed_rests(ParameterSet.of(robot), record.parts())  # so wide a step would be viscous friction
+        base = base_parameters(parameter_set)
     findings += [*rounding(base), *split(robot)]
     how = {"engine": engine, "address": address}
     found = estimated(base, record, method, how, progress)

@@ -19,9 +19,11 @@ from qddot.identify.regression.signals import Signals
 from qddot.logs.log_summary import LogSummary, Range
 from qddot.thresholds import (
     CLIPPED,
+    HARM,
     MATTERS,
     MISSED,
     MOST_OF_IT,
+    MOVED,
     NEARLY_ALL,
     NO_WEIGHT,
     SMALL_FAULT,
@@ -113,15 +115,19 @@ def driving(estimate: Estimate, trial: Trial, left: Errors) -> list[Concern]:
     return found
 
 
-def explained_otherwise(others: Alternatives, left: Errors, floor: np.ndarray, is_poor: bool = False) -> list[Concern]:
+def explained_otherwise(
+    others: Alternatives, estimate: Estimate, left: Errors, floor: np.ndarray, is_poor: bool = False
+) -> list[Concern]:
     """Name a fault of the log or the description that explains most of the residual; or nearly all of a residual that is smaller
     than drives usually leave, though larger than the noise. `is_poor`: the log leaves parameters open."""
     beyond = structure(left.rms, floor)
     matters = bool(np.any(beyond > MATTERS * left.size))
-    if not matters and not np.any((beyond > SMALL_FAULT * left.size) & (beyond > TRACE * floor)):
+    if not matters and not np.any(beyond > TRACE * floor):
         return []
+    if not matters and not np.any((beyond > SMALL_FAULT * left.size) & (beyond > TRACE * floor)):
+        return harmful(others, estimate, left, floor)
     best = [found for found in others.told_by(is_poor) if found.share > MOST_OF_IT]
-    best = best if matters else [found for found in others.lasting if found.share > NEARLY_ALL]
+    best = best if matters else [found for found in best if found.kind not in FOR_A_WHILE and found.share > NEARLY_ALL]
     rest = f"of what is unexplained ({left.relative:.2%} of the torques)"
     if not best and not is_poor and (alone := of_one_joint(others, beyond > MATTERS * left.size)):
         text = f"{alone.text}: that explains {alone.own:.0%} of what is unexplained there"
@@ -131,8 +137,40 @@ def explained_otherwise(others: Alternatives, left: Errors, floor: np.ndarray, i
         or_else = "".join(f"; or {found.text} ({found.share:.0%})" for found in [*reversed(rivals.values())][:2])
         text = f"{best[0].text}: that explains {best[0].share:.0%} {rest}{or_else}"
         return [Concern(best[0].kind, text, joints=best[0].joints)]
+    if absorbed := [] if is_poor else harmful(others, estimate, left, floor):
+        return absorbed
+    if despite := despite_friction(others, left) if matters and not is_poor else []:
+        return despite
     small = [found for found in others.found if found.kind in ("delay", "tilt") and found.share > WORTH_A_WORD and matters]
     return [Concern(found.kind, f"perhaps {found.text}: that would explain {found.share:.0%} {rest}", False) for found in small]
+
+
+def harmful(others: Alternatives, estimate: Estimate, left: Errors, floor: np.ndarray) -> list[Concern]:
+    """Name a fault that parameters absorb but for a trace, if it explains nearly all of the trace, and torques elsewhere in the
+    workspace or the intervals depend on it: a scaled torque, for example, is nearly as good as a heavier link."""
+    trial, reach = others.fine_trial, estimate.reach * estimate.std
+    for one in others.absorbed:
+        explained, elsewhere, moved = trial.beyond_noise(one, floor), trial.elsewhere(one), trial.moved(one, reach)
+        if explained > NEARLY_ALL and elsewhere > (MATTERS * WORTH_A_WORD if moved > MOVED else MATTERS):
+            text = f"{one.text}: that explains {explained:.0%} of what is not noise ({left.relative:.2%} of the torques remain). It "
+            text += f"changes torques elsewhere in the workspace by {elsewhere:.1%}, and {moved:.0%} of all parameters by more than "
+            return [Concern(one.kind, f"{text}their intervals", joints=one.joints)]
+    return []
+
+
+def despite_friction(others: Alternatives, left: Errors) -> list[Concern]:
+    """Name a fault that explains most of what is left if friction may be any, and that torques elsewhere in the workspace depend on
+    much. A law of friction that the model lacks may leave more than the fault itself."""
+    freer = others.with_any_friction
+    if freer is None:
+        return []
+    for one in freer.absorbed:
+        elsewhere = freer.fine_trial.elsewhere(one)
+        if one.share > MOST_OF_IT and elsewhere > HARM:
+            text = f"{one.text}: that explains {one.share:.0%} of what no friction explains ({left.relative:.2%} of the torques "
+            text += f"remain), and changes torques elsewhere in the workspace by {elsewhere:.1%}"
+            return [Concern(one.kind, text, joints=one.joints)]
+    return []
 
 
 def of_one_joint(others: Alternatives, matters: np.ndarray) -> Alternative | None:

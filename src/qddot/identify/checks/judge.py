@@ -62,7 +62,7 @@ def verdict(
         fit = base, estimate.theta, motion.excerpt
         others = others if others is not None and others.are_of(*fit) else Alternatives(*fit)
         is_poor = poor(estimate, factors)
-        found += [] if silent else explained_otherwise(others, left, motion.noise, is_poor)
+        found += [] if silent else explained_otherwise(others, estimate, left, motion.noise, is_poor)
         found += unexplained(names, left, motion, is_poor)
     found += excitation(base, estimate, motion, left, factors)
     if left is not None and motion is not None and others is not None:
