@@ -51,7 +51,11 @@ def leaned(trial: Trial, own: np.ndarray, sideways: list[tuple[np.ndarray, np.nd
     def under(part: np.ndarray) -> np.ndarray:
         return sum(x * Y for x, Y in zip(part, columns)) - own
 
-    found = [(trial.instead(trial.motion, under(start)), start) for start in starts]
+
+    def instead(part: np.ndarray) -> Left:
+        return trial.instead(trial.motion, under(part), not_carried(trial, under(part)))
+
+    found = [(instead(start), start) for start in starts]
     left, part = min(found, key=lambda one: score(one[0]))
     for _ in range(LEANING_ROUNDS):
         across = np.linalg.svd(part[None])[2][1:]
@@ -65,11 +69,21 @@ def leaned(trial: Trial, own: np.ndarray, sideways: list[tuple[np.ndarray, np.nd
         size, _ = trial.instead_and(more, slopes)
         step = part + np.clip(size, -1.0, 1.0) @ across
         step /= np.linalg.norm(step)
-        better = trial.instead(trial.motion, under(step))
+        better = instead(step)
         if score(better) >= score(left):
             break
         left, part = better, step
     return part @ axes, left
+
+
+def not_carried(trial: Trial, more: np.ndarray) -> np.ndarray:
+    """What is added to the links' columns (N, nv, links) of joints that do not have them (N, nv, d): about an upright axis, gravity
+    acts by the links' first moments as soon as it leans."""
+    have = np.zeros((trial.nv, more.shape[-1]), bool)
+    for j, here in enumerate(trial.evaluator.carried):
+        have[j, here] = True
+    new = np.where(have, 0.0, more)
+    return new[..., rms(new.reshape(-1, new.shape[-1])) > TORQUE_ROUNDING * rms(more.ravel())]
 
 
 def told_gravity(where: np.ndarray) -> str:
@@ -120,6 +134,8 @@ def misdrawn(trial: Trial) -> Iterator[Alternative]:
             Y = columns_of(model.copy(joints=changed), *trial.motion[:3])
             Z[..., k] = (trial.predicted(trial.motion, Y - own) - tau) / POSITION_STEP
         Z = Z[..., rms(Z.reshape(-1, 3)) > TORQUE_ROUNDING * rms(tau.ravel())]  # not the shifts along parallel axes
+        if not Z.shape[-1]:
+            continue
         Z = trial.filtered(Z)
         for some in {(0, 1, 2)[: Z.shape[-1]], *((k,) for k in range(Z.shape[-1]))} - {()}:  # also along one axis: the others
             where, left = trial.with_filtered(Z[..., list(some)])  # may hardly show, and then come out large

@@ -72,7 +72,8 @@ def units(trial: Trial) -> Iterator[Alternative]:
     hinges = {joint.name for joint in trial.robot.model.joints if joint.kind in HINGES}
     turns = np.where([name in hinges for name in trial.names], 2 * np.pi, 1.0)
     if np.abs(turns * q).max() < ENDLESS_ANGLE:
-        yield trial.told("units", "positions are in turns", trial.instead(Samples(turns * q, turns * qd, turns * qdd, tau)))
+        left = trial.instead(Samples(turns * q, turns * qd, turns * qdd, tau), in_other_units=True)
+        yield trial.told("units", "positions are in turns", left)
     for j in np.flatnonzero(np.abs(trial.motion.q).max(axis=0) > LARGEST_ANGLE).tolist():
         scale = np.where(trial.only(j), np.pi / 180, 1.0)
         q, qd, qdd, tau = trial.motion

@@ -50,11 +50,11 @@ class Trial:
         self.names, self.nv = self.robot.joint_names, self.robot.nv
         self.regressor = Rows(base)
 
-    def rows(self, motion: Samples, more: np.ndarray | None = None) -> np.ndarray:
+    def rows(self, motion: Samples, more: np.ndarray | None = None, sliding: np.ndarray | None = None) -> np.ndarray:
         """Rows `[X_j | tau_j]` of all joints side by side (N, K) for a motion; `more` (N, nv, links) is added to the links'
-        columns."""
+        columns; `sliding`: other rates (N, nv) for dry friction."""
         found = np.empty((len(motion.q), self.regressor.ends[-1]))
-        self.regressor.fill(found, motion, more, self.sliding(motion))
+        self.regressor.fill(found, motion, more, self.sliding(motion) if sliding is None else sliding)
         return found
 
     def sliding(self, motion: Samples) -> np.ndarray | None:
@@ -334,10 +334,17 @@ class Trial:
         theta, left = fitted(equations.with_columns(columns), equations.samples)
         return theta[self.base.rank :], left
 
-    def instead(self, motion: Samples, more: np.ndarray | None = None) -> Left:
-        """Residuals of the model fitted to another motion; `more` (N, nv, links) is added to the links' columns."""
-        equations = self.equations(self.counted(self.filtered(self.rows(motion, more))))
-        return fitted(equations.G, equations.samples)[1]
+    def instead(
+        self, motion: Samples, more: np.ndarray | None = None, Z: np.ndarray | None = None, *, in_other_units: bool = False
+    ) -> Left:
+        """Residuals of the model fitted to another motion; `more` (N, nv, links) is added to the links' columns, and Z (N, nv, d)
+        are columns of further parameters. `in_other_units`: it is the same motion, at which dry friction takes its step as
+        found."""
+        sliding = self.sliding(self.motion) if in_other_units else None
+        sliding = self.motion.qd if in_other_units and sliding is None else sliding
+        equations = self.equations(self.counted(self.filtered(self.rows(motion, more, sliding))))
+        G = equations.G if Z is None or not Z.shape[-1] else equations.with_columns(self.filtered(Z) * self.moving[..., None])
+        return fitted(G, equations.samples)[1]
 
     def instead_and(self, more: np.ndarray, Z: Callable[[np.ndarray], np.ndarray]) -> tuple[np.ndarray, Left]:
         """Fit the sizes (d,) of errors to the same motion with `more` (N, nv, links) added to the links' columns, where the effect
