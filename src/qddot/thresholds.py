@@ -252,6 +252,8 @@ REFINED = 4  # Gauss-Newton steps, with the parameters, for the error that expla
 LEAST_GAIN = 1e-4  # times: a torque scaled by less, or by more than its inverse, is no measurement
 LARGEST_TILT = np.pi / 4  # rad: a base that leans by more is mounted another way
 LEANING_ROUNDS = 6  # Gauss-Newton steps for the direction of gravity: from a quarter turn off, four suffice
+# twice the logarithm of the ratio of probabilities: chance makes 11 once in a thousand times, and coloured noise some times as much
+SURELY_LIKELIER = 50.0
 # fractions of all torques elsewhere, and of the parameters beyond their intervals: a fault that leaves only a trace and moves less
 # does no harm; and of the torques elsewhere: an arm predicted worse is not identified
 MOVED = 0.1

@@ -51,7 +51,6 @@ def leaned(trial: Trial, own: np.ndarray, sideways: list[tuple[np.ndarray, np.nd
     def under(part: np.ndarray) -> np.ndarray:
         return sum(x * Y for x, Y in zip(part, columns)) - own
 
-
     def instead(part: np.ndarray) -> Left:
         return trial.instead(trial.motion, under(part), not_carried(trial, under(part)))
 

@@ -25,6 +25,7 @@ from qddot.thresholds import (
     CHANGE_PARTS,
     CLEARLY,
     INDEPENDENT,
+    NEARLY_ALL,
     PLACES_NAMED,
     SHORT_WHILE,
     SHOWS_THERE,
@@ -186,25 +187,26 @@ def outside(trial: Trial, some: np.ndarray) -> tuple[np.ndarray, Left]:
 
 
 def from_then_on(trial: Trial) -> Iterator[Alternative]:
-    """Another load, or arm, from some time on: all parameters change. As before and after are fitted by themselves, each must
-    predict one of its own halves from the other."""
+    """Another load, or arm, from some time on, if that explains nearly all: all parameters change. Before and after are fitted by
+    themselves, and each must predict every other part of its own from those between."""
     rows, cuts = trial.given, trial.cuts(TRIAL_PARTS)
     none = np.zeros(len(rows), bool)
-    upto = np.cumsum([trial.equations(rows[a:b], none[a:b]).G[0] for a, b in pairwise(cuts)], axis=0)
-    upto = np.concatenate([np.zeros_like(upto[:1]), upto])
+    each = np.stack([trial.equations(rows[a:b], none[a:b]).G[0] for a, b in pairwise(cuts)])
     known, moves = INDEPENDENT * trial.nv, np.cumsum(trial.moving.any(axis=1))  # independent torques a row, since rows overlap
     freedom = max(known * len(rows) - 2 * (trial.base.rank + 1), 1) / (known * len(rows))
     for k, cut in enumerate(cuts[3:-3], start=3):
         count = cut, len(rows) - cut
         if known * min(moves[cut - 1], moves[-1] - moves[cut - 1]) <= trial.base.rank:
             continue  # so few rows would fit any arm
-        ends = (0, k // 2, k), (k, (k + len(cuts) - 1) // 2, len(cuts) - 1)
-        sides = [fitted(np.stack([upto[b] - upto[a] for a, b in pairwise(each)]), n)[1] for each, n in zip(ends, count)]
+        halves = (np.stack([side[::2].sum(axis=0), side[1::2].sum(axis=0)]) for side in (each[:k], each[k:]))
+        sides = [fitted(G, n)[1] for G, n in zip(halves, count)]
         noise = np.sqrt(sum(n * side.noise**2 for n, side in zip(count, sides)) / (len(rows) * freedom))
         shows = [name for name, ratio in zip(trial.names, noise / trial.noise) if ratio**2 < 1 - SHOWS_THERE]
         where = f" (at {', '.join(shows)})" if 0 < len(shows) < trial.nv else ""
         text = f"{trial.since(cut)} the arm carries another load, or is another one{where}"
-        yield trial.told("load", text, Left(noise, max(side.unpredicted for side in sides), noise))
+        found = trial.told("load", text, Left(noise, max(side.unpredicted for side in sides), noise))
+        if found.share > NEARLY_ALL:
+            yield found
 
 
 def about_peak(x: np.ndarray, longest: int) -> tuple[int, int]:

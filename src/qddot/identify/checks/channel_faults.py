@@ -24,6 +24,9 @@ def signs(trial: Trial) -> Iterator[Alternative]:
         yield trial.told("axis", f"{name} counts positions and torques the other way", trial.instead(mirrored), j)
         backwards = trial.instead(mirrored._replace(tau=trial.motion.tau))
         yield trial.told("sign", f"positions of {name} have the other sign", backwards, j)
+    q, qd, qdd, tau = trial.motion
+    if trial.nv > 1:
+        yield trial.told("sign", "all positions have the other sign", trial.instead(Samples(-q, -qd, -qdd, tau)))
 
 
 def order(trial: Trial) -> Iterator[Alternative]:
@@ -44,6 +47,8 @@ def order(trial: Trial) -> Iterator[Alternative]:
         place = np.roll(every, by)
         left = trial.with_torques(trial.motion.tau[:, place])
         yield trial.told("order", f"torques are {trial.nv - by} columns off: the first is that of {names[place[0]]}", left)
+        left = trial.instead(trial.motion._replace(**{x: getattr(trial.motion, x)[:, place] for x in ("q", "qd", "qdd")}))
+        yield trial.told("order", f"positions are {trial.nv - by} columns off: the first is that of {names[place[0]]}", left)
     by_name = np.argsort(np.argsort(names))  # rank of each joint's name
     for how, place in (("from the tip to the base", every[::-1]), ("in the order of the alphabet", by_name)):
         if np.count_nonzero(place != every) > 2:
@@ -84,7 +89,9 @@ def units(trial: Trial) -> Iterator[Alternative]:
 def gains(trial: Trial) -> Iterator[Alternative]:
     """Torques, of one joint or of each, that are scaled."""
     tau = trial.rigid  # friction is no evidence, since its parameters scale along
-    found = [(1 + float(size), left) for (size,), left in (trial.with_columns((tau * trial.only(j))[..., None]) for j in range(trial.nv))]
+    found = [
+        (1 + float(size), left) for (size,), left in (trial.with_columns((tau * trial.only(j))[..., None]) for j in range(trial.nv))
+    ]
     best = int(np.argmin([score(left) for _, left in found]))
     found[best] = min(found[best], sharper_gain(trial, best, found[best][0]), key=lambda one: score(one[1]))
     for j, (gain, left) in enumerate(found):

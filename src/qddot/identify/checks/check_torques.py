@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import combinations
 
 import numpy as np
 
@@ -41,6 +42,19 @@ def dead(names: Sequence[str], tau: Range) -> list[Concern]:
     still = [name for name, reach in zip(names, tau.reach) if reach == 0]
     text = f"the torque of {listed(still)} is the same throughout" if still else ""
     return [Concern("dead channel", text, joints=tuple(still))] if still else []
+
+
+def copied(names: Sequence[str], left: Errors, motion: MotionSummary) -> list[Concern]:
+    """Report channels that are the same, sample by sample; positions only if the model does not fit, as joints may move alike."""
+    signals = motion.excerpt
+    fits = np.linalg.norm(structure(left.rms, motion.noise)) <= MISSED * np.linalg.norm(left.size)
+    found = []
+    for what, x in (("torques", signals.tau_raw), *(() if fits else (("positions", signals.q),))):
+        for i, j in combinations(range(len(names)), 2):
+            if np.ptp(x[:, i]) > 0 and np.array_equal(x[:, i], x[:, j]):
+                text = f"the {what} of {names[i]} and {names[j]} are the same, sample by sample: one is a copy of the other"
+                found.append(Concern("copied channel", text, joints=(names[i], names[j])))
+    return found
 
 
 def clipped(names: Sequence[str], recording: LogSummary | None) -> list[Concern]:
@@ -152,8 +166,12 @@ def harmful(others: Alternatives, estimate: Estimate, left: Errors, floor: np.nd
     for one in others.absorbed:
         explained, elsewhere, moved = trial.beyond_noise(one, floor), trial.elsewhere(one), trial.moved(one, reach)
         if explained > NEARLY_ALL and elsewhere > (MATTERS * WORTH_A_WORD if moved > MOVED else MATTERS):
-            text = f"{one.text}: that explains {explained:.0%} of what is not noise ({left.relative:.2%} of the torques remain). It "
-            text += f"changes torques elsewhere in the workspace by {elsewhere:.1%}, and {moved:.0%} of all parameters by more than "
+            text = (
+                f"{one.text}: that explains {explained:.0%} of what is not noise ({left.relative:.2%} of the torques remain). It "
+            )
+            text += (
+                f"changes torques elsewhere in the workspace by {elsewhere:.1%}, and {moved:.0%} of all parameters by more than "
+            )
             return [Concern(one.kind, f"{text}their intervals", joints=one.joints)]
     return []
 

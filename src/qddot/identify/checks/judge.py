@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from qddot.identify.checks.alternatives import Alternatives
 from qddot.identify.checks.check_motion import blurred, coloured, excitation, impossible, poor, rounded, unidentifiable
 from qddot.identify.checks.check_records import disagreeing, validated
-from qddot.identify.checks.check_torques import clipped, dead, driving, explained_otherwise, unexplained, units, upside_down
+from qddot.identify.checks.check_torques import clipped, copied, dead, driving, explained_otherwise, unexplained, units, upside_down
 from qddot.identify.checks.verdict import Concern, Verdict
 from qddot.identify.regression.base import Base
 from qddot.identify.regression.estimators import Estimate
@@ -56,7 +56,7 @@ def verdict(
     if audit is not None:
         found += [Concern(f.code if f.serious else "log", f.message, f.serious) for f in audit.warnings]
     if left is not None and motion is not None:
-        silent = dead(names, motion.tau)
+        silent = [*dead(names, motion.tau), *copied(names, left, motion)]
         found += silent + clipped(names, audit.recording if audit else None)
         found += rounded(names, audit.recording.continuity.resolution, motion) if audit else []
         fit = base, estimate.theta, motion.excerpt

@@ -24,7 +24,17 @@ from qddot.identify.regression.drive_terms import is_friction
 from qddot.identify.regression.residuals import rms, structure
 from qddot.identify.regression.rows import Rows, Samples
 from qddot.identify.regression.signals import Signals
-from qddot.thresholds import DRY_BLUR, POSTURES, STILL_EXPLAINED, TRIAL_FIFTHS, TRIAL_PARTS, TRIAL_ROWS
+from qddot.thresholds import (
+    DRY_BLUR,
+    INDEPENDENT,
+    POSTURES,
+    STILL_EXPLAINED,
+    SURELY_LIKELIER,
+    TRACE,
+    TRIAL_FIFTHS,
+    TRIAL_PARTS,
+    TRIAL_ROWS,
+)
 
 
 @dataclass(frozen=True)
@@ -260,12 +270,15 @@ class Trial:
         return Alternative(kind, text, share, left.unpredicted, named, own if joints else 0.0, left)
 
     def beyond_noise(self, one: Alternative, floor: np.ndarray) -> float:
-        """The share of what is not noise that an alternative explains; `floor` (nv,): rms noise of the filtered torques, N m."""
+        """The share of what is not noise that an alternative explains; `floor` (nv,): rms noise of the filtered torques, N m. 0 if
+        chance might explain as much."""
         if one.left is None:
             return 0.0
         before, after = (structure(x, floor) for x in (self.noise, one.left.noise))
-        shares = [1 - np.sum((after / size) ** 2) / max(np.sum((before / size) ** 2), 1e-300) for size in (1.0, floor)]
-        return float(max(shares))
+        likelier = INDEPENDENT * len(self.given) * float(np.sum(2 * np.log(self.noise / one.left.noise)))
+        if likelier < SURELY_LIKELIER or not np.any(before > TRACE * floor):
+            return 0.0
+        return float(max(1 - np.sum((after / size) ** 2) / np.sum((before / size) ** 2) for size in (1.0, floor)))
 
     def elsewhere(self, one: Alternative) -> float:
         """How much torques anywhere in the workspace, at the log's speeds, differ between the parameters of an alternative and
