@@ -11,7 +11,7 @@ import qddot
 from qddot.identify import Log, ParameterSet
 from qddot.robot import Robot
 from tests.identify.arms import random_arm
-from tests.identify.simulated import series, simulated, truth
+from tests.identify.simulated import ROBOTS, series, simulated, truth
 
 PUMA = qddot.load("puma560")
 SECONDS, RATE = 25.0, 200.0
@@ -124,3 +124,18 @@ def test_friction_that_changes_is_named_where_it_is_most_of_the_torque() -> None
 def test_a_second_of_a_log_is_too_little_and_no_other_load(seed: int) -> None:
     arm = random_arm(seed, 3)
     assert first_reason(arm, recorded(arm, seed)[800:1000]).startswith("insufficient excitation")
+
+
+@pytest.mark.skipif(ROBOTS is None, reason="example-robot-data is not installed")
+def test_errors_that_come_and_go_without_moving_parameters_are_no_contact() -> None:
+    """Before its friction becomes less, the elbow turns most in the first second."""
+    assert ROBOTS is not None
+    arm = qddot.load(ROBOTS / "ur_description/urdf/ur5_robot.urdf")
+    parameters = ParameterSet.of(arm)
+    theta = truth(parameters, 6)
+    log = simulated(parameters, theta, 20.0, 250.0, (1e-5, 0.05), 6, 6)
+    _, qd, _ = series(arm, log.t, 6)
+    viscous, dry = (theta[parameters.place(f"elbow_joint.{kind}")] for kind in ("viscous", "coulomb"))
+    less = 0.6 * (log.t > 10.9) * (viscous * qd[:, 2] + dry * np.tanh(qd[:, 2] / 0.03))
+    tau = log.tau - less[:, None] * (np.arange(arm.nv) == 2)
+    assert first_reason(arm, replace(log, tau=tau)).startswith("friction changes: friction of elbow_joint")
