@@ -323,6 +323,12 @@ def exchanged(w: World, names: str) -> World:
     return w.with_log(**{name: getattr(w.log, name)[:, place] for name in names.split()})
 
 
+def copied(w: World) -> World:
+    """A channel that was mapped twice."""
+    i, j = w.draw.choice(w.robot.nv, 2, replace=False)
+    return on(w, int(i), lambda x: w.log.tau[:, j].copy())
+
+
 def offset(w: World) -> World:
     j, theta = busy(w), w.theta.copy()
     size = float(np.std(w.log.tau[:, j]))
@@ -568,6 +574,11 @@ CORRUPTIONS: dict[str, Corruption] = {
     "torques through 10 Hz": Corruption(lambda w: low_passed(w, "tau", 10.0), ("delay",)),
     "friction that warms": Corruption(warming, ("warming",)),
     "two tools": Corruption(with_two_tools, ("inconsistent logs", "load")),
+    "all in turns": Corruption(lambda w: scaled(w, ALL, 1 / (2 * np.pi)), ("units",)),
+    "all positions negated": Corruption(lambda w: w.with_log(q=-w.log.q), ("sign",)),
+    "positions one column off": Corruption(lambda w: w.with_log(q=np.roll(w.log.q, 1, axis=1)), ("order",)),
+    "a torque copied": Corruption(copied, ("copied channel",)),
+    "base tilted 25 degrees": Corruption(lambda w: hung(w, lambda g: leaning(g, 25.0)), ("tilt",), ("zero",)),
     "gravity upwards": Corruption(lambda w: hung(w, np.negative), ("gravity",)),
     "bursts lost": Corruption(lambda w: burst(w, False), ("lost samples",)),
     "bursts twice": Corruption(lambda w: burst(w, True), ("repeated samples",)),

@@ -249,6 +249,15 @@ POSITION_STEP = 1e-4  # rad or m, for derivatives by differences: truncation and
 STILL_EXPLAINED = 0.05
 TURN_DEGREE = 5  # degree of the polynomial that a joint's speed follows around a turn, for a kernel's length, except for play
 REFINED = 4  # Gauss-Newton steps, with the parameters, for the error that explains most
+LEAST_GAIN = 1e-4  # times: a torque scaled by less, or by more than its inverse, is no measurement
+LARGEST_TILT = np.pi / 4  # rad: a base that leans by more is mounted another way
+LEANING_ROUNDS = 6  # Gauss-Newton steps for the direction of gravity: from a quarter turn off, four suffice
+# twice the logarithm of the ratio of probabilities: chance makes 11 once in a thousand times, and coloured noise some times as much
+SURELY_LIKELIER = 50.0
+# fractions of all torques elsewhere, and of the parameters beyond their intervals: a fault that leaves only a trace and moves less
+# does no harm; and of the torques elsewhere: an arm predicted worse is not identified
+MOVED = 0.1
+HARM = 0.05
 LEAST_CLOCK = 1e-4  # relative difference of two clocks: quartz is better, and a log of minutes drifts by less than a sample
 LONGEST_DELAY = 1.0  # s: a later torque is not a delayed one but another recording
 DELAYS_TRIED = (-0.2, -0.1, -0.05, 0.05, 0.1, 0.2)  # s, for single joints, since a first derivative holds for short delays only

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from qddot.errors import ConvergenceError
+from qddot.errors import ConvergenceError, InputError
 from qddot.identify.checks.laws import Law, gained
 from qddot.identify.checks.positive import never_negative
 from qddot.identify.checks.pulls import sharper_edges
@@ -117,7 +117,7 @@ def with_more(
             options["pulls"] = sharper_edges(found.base, record.signals)
             found = estimated(base(), record, method, how)
         possible = without_impossible(found, record, method, how)
-    except ConvergenceError:
+    except (ConvergenceError, InputError):
         return None
     if possible is None or possible.estimate.condition > max(CONDITION, before.estimate.condition):
         return None

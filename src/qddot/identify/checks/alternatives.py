@@ -17,6 +17,7 @@ from itertools import chain
 
 import numpy as np
 
+from qddot.errors import InputError
 from qddot.identify.checks.arm_faults import askew, coupled, misdrawn
 from qddot.identify.checks.changes import changes, contacts
 from qddot.identify.checks.channel_faults import gains, order, signs, units
@@ -24,18 +25,23 @@ from qddot.identify.checks.clipping import clipping
 from qddot.identify.checks.sensor_faults import backlash, clock, drift, hysteresis, late, pace, scales, warming, zeros
 from qddot.identify.checks.several_faults import SMALL, several
 from qddot.identify.checks.trial import Alternative, Trial
-from qddot.identify.regression.base import Base
+from qddot.identify.regression.base import Base, base_parameters
+from qddot.identify.regression.drive_terms import POWERS
 from qddot.identify.regression.excerpt import few, many
+from qddot.identify.regression.parameter_set import ParameterSet
+from qddot.identify.regression.residuals import rms
 from qddot.identify.regression.signals import Signals
-from qddot.thresholds import AS_LITTLE, CLEARLY, MOST_OF_IT, UNCERTAIN
+from qddot.thresholds import AS_LITTLE, CLEARLY, MOST_OF_IT, STRIBECK_SPEEDS, UNCERTAIN
 
 SIMPLEST = (
     *("sign", "axis", "order", "units", "gravity", "delay", "zero", "tilt", "drift", "clock", "scale", "warming"),
-    *("brake", "friction changes", "gain changes", "contact", "load"),
-    *("rate", "geometry", "backlash", "hysteresis", "coupled", "gain", "at a level"),
+    *("brake", "friction changes", "gain", "gain changes", "contact", "load"),
+    *("rate", "geometry", "backlash", "hysteresis", "coupled", "at a level"),
 )
 FOR_A_WHILE = ("brake", "friction changes", "gain changes", "contact", "load")
 """Kinds that hold for a part of a log only, or change in its course."""
+PASSING = (*FOR_A_WHILE, "drift", "clock", "warming")
+"""Kinds that take a log long enough to repeat its motion: in a short one, parameters that it leaves open look like them."""
 AS_SIMPLE = {"tilt": "zero", "geometry": "rate"}  # equally simple kinds, of which the one that explains more is preferred
 
 
@@ -43,6 +49,8 @@ TRIED = (
     *(late, askew, signs, order, units, zeros, scales, gains, coupled, changes, drift, warming, clock, pace, hysteresis),
     clipping,
 )
+ABSORBED = (askew, zeros, scales, gains, pace, misdrawn)
+"""Faults that parameters may absorb nearly, while torques of other motions are wrong."""
 
 
 class Alternatives:
@@ -77,6 +85,32 @@ class Alternatives:
         if max((one.share for one in found), default=0.0) < MOST_OF_IT:
             found += [one for one in contacts(self.trial) if one.unpredicted < UNCERTAIN]
         return in_order(found)
+
+    @cached_property
+    def absorbed(self) -> list[Alternative]:
+        """Faults that may leave only a trace, on many samples, since few blur the steps of friction by more than that."""
+        found = chain(*(faults(self.fine_trial) for faults in ABSORBED))
+        return in_order([one for one in found if one.unpredicted < UNCERTAIN])
+
+    @cached_property
+    def with_any_friction(self) -> Alternatives | None:
+        """The alternatives to a fit with all laws of friction that depend on the speed alone; None if the log, or what is known of
+        the parameters, does not allow for it."""
+        parameter_set = self.base.parameter_set
+        if len(parameter_set.T) - len(parameter_set.names) > len(parameter_set.dropped):
+            return None
+        usual = STRIBECK_SPEEDS[0] * float(np.median(rms(self.signals.qd)))
+        any_friction = {"viscous": len(POWERS), "asymmetric": True, "stribeck": usual}
+        try:
+            base = base_parameters(ParameterSet.of(parameter_set.robot, **{**parameter_set.asked, **any_friction}))
+        except InputError:
+            return None
+        theta = Trial(base, np.zeros(base.rank), many(self.signals)).fit[0]
+        return Alternatives(base, theta, self.signals)
+
+    def told_by(self, poor: bool) -> list[Alternative]:
+        """Alternatives that a log can tell: all of them, or of a `poor` one those that do not change in its course."""
+        return [one for one in self.found if not (poor and one.kind in PASSING)]
 
     @property
     def lasting(self) -> list[Alternative]:

@@ -8,13 +8,13 @@ from dataclasses import replace
 import numpy as np
 
 from qddot.algorithms.regressor import regressor
-from qddot.identify.checks.normal_equations import score
+from qddot.identify.checks.normal_equations import Left, score
 from qddot.identify.checks.trial import Alternative, Trial
 from qddot.identify.regression.residuals import rms
 from qddot.model.field import Arrays
 from qddot.model.model import Model
 from qddot.model.spatial import Vec
-from qddot.thresholds import MOST_OF_IT, POSITION_STEP, TORQUE_ROUNDING
+from qddot.thresholds import LARGEST_TILT, LEANING_ROUNDS, MOST_OF_IT, POSITION_STEP, TORQUE_ROUNDING
 
 
 def askew(trial: Trial) -> Iterator[Alternative]:
@@ -28,12 +28,65 @@ def askew(trial: Trial) -> Iterator[Alternative]:
     leaning = np.cos(tilted_by(tilt)) * (own + np.tensordot(tilt, [Y for _, Y in sideways], axes=1))  # gravity stays as large
     left = min(left, trial.instead(trial.motion, leaning - own), key=score)
     yield trial.told("tilt", told_tilt(tilt), left)
+    where, left = leaned(trial, own, sideways)
+    angle = float(np.arccos(np.clip(where @ down(trial) / (down(trial) @ down(trial)), -1.0, 1.0)))
+    if angle < LARGEST_TILT:
+        yield trial.told("tilt", f"the base is tilted by {np.degrees(angle):.2g} degrees", left)
+    else:
+        yield trial.told("gravity", told_gravity(where), left)
     yield trial.told("gravity", "gravity is not in the torques", trial.instead(trial.motion, -own))
     restored = trial.with_torques(trial.motion.tau + bare.gravity_torque(trial.motion.q))
     yield trial.told("gravity", "gravity is not in the torques: that of the arm as described has been taken from them", restored)
     for where, Y in ((-down(trial), -own), *((s * g, s * Y) for g, Y in sideways for s in (1, -1))):
-        text = f"gravity is ({', '.join(f'{x:.3g}' for x in where + 0.0)}) m/s^2"
-        yield trial.told("gravity", text, trial.instead(trial.motion, Y - own))
+        yield trial.told("gravity", told_gravity(where), trial.instead(trial.motion, Y - own))
+
+
+def leaned(trial: Trial, own: np.ndarray, sideways: list[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, Left]:
+    """Any direction of gravity (3,) and the residuals with it, by Gauss-Newton steps with the parameters from the best of a few:
+    those of a base that leans far tell little of how far. `own`: the links' columns at rest under the described gravity."""
+    axes = np.stack([down(trial), *(g for g, _ in sideways)])
+    columns = [own, *(Y for _, Y in sideways)]
+    starts = [np.eye(3)[0], *(s * x for x in np.eye(3)[1:] for s in (1, -1)), -np.eye(3)[0]]
+
+    def under(part: np.ndarray) -> np.ndarray:
+        return sum(x * Y for x, Y in zip(part, columns)) - own
+
+    def instead(part: np.ndarray) -> Left:
+        return trial.instead(trial.motion, under(part), not_carried(trial, under(part)))
+
+    found = [(instead(start), start) for start in starts]
+    left, part = min(found, key=lambda one: score(one[0]))
+    for _ in range(LEANING_ROUNDS):
+        across = np.linalg.svd(part[None])[2][1:]
+        more = under(part)
+
+        def slopes(theta: np.ndarray, across: np.ndarray = across, more: np.ndarray = more) -> np.ndarray:
+            now = trial.regressor.torques(trial.rows(trial.motion, more), theta)
+            ahead = [trial.regressor.torques(trial.rows(trial.motion, more + under(x) + own), theta) for x in across]
+            return np.stack(ahead, axis=-1) - now[..., None]
+
+        size, _ = trial.instead_and(more, slopes)
+        step = part + np.clip(size, -1.0, 1.0) @ across
+        step /= np.linalg.norm(step)
+        better = instead(step)
+        if score(better) >= score(left):
+            break
+        left, part = better, step
+    return part @ axes, left
+
+
+def not_carried(trial: Trial, more: np.ndarray) -> np.ndarray:
+    """What is added to the links' columns (N, nv, links) of joints that do not have them (N, nv, d): about an upright axis, gravity
+    acts by the links' first moments as soon as it leans."""
+    have = np.zeros((trial.nv, more.shape[-1]), bool)
+    for j, here in enumerate(trial.evaluator.carried):
+        have[j, here] = True
+    new = np.where(have, 0.0, more)
+    return new[..., rms(new.reshape(-1, new.shape[-1])) > TORQUE_ROUNDING * rms(more.ravel())]
+
+
+def told_gravity(where: np.ndarray) -> str:
+    return f"gravity is ({', '.join(f'{x:.3g}' for x in where + 0.0)}) m/s^2"
 
 
 def down(trial: Trial) -> np.ndarray:
@@ -82,11 +135,12 @@ def misdrawn(trial: Trial) -> Iterator[Alternative]:
         Z = Z[..., rms(Z.reshape(-1, 3)) > TORQUE_ROUNDING * rms(tau.ravel())]  # not the shifts along parallel axes
         if not Z.shape[-1]:
             continue
-        where, left = trial.with_columns(Z)
-        if np.linalg.norm(where) > longest:
-            continue
-        text = f"{joint.name} sits {told_length(where)} from where the description has it on {joint.parent}"
-        yield trial.told("geometry", text, left)
+        Z = trial.filtered(Z)
+        for some in {(0, 1, 2)[: Z.shape[-1]], *((k,) for k in range(Z.shape[-1]))} - {()}:  # also along one axis: the others
+            where, left = trial.with_filtered(Z[..., list(some)])  # may hardly show, and then come out large
+            if np.linalg.norm(where) < longest:
+                text = f"{joint.name} sits {told_length(where)} from where the description has it on {joint.parent}"
+                yield trial.told("geometry", text, left)
 
 
 def columns_of(model: Model, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:

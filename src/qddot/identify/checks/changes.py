@@ -16,14 +16,17 @@ from itertools import pairwise
 
 import numpy as np
 
-from qddot.identify.checks.normal_equations import Left, balanced, fitted
+from qddot.identify.checks.normal_equations import Left, fitted
 from qddot.identify.checks.trial import Alternative, Trial, later_half
 from qddot.identify.checks.verdict import listed
+from qddot.identify.regression.drive_terms import is_friction
 from qddot.model.friction import smooth_step
 from qddot.thresholds import (
     CHANGE_PARTS,
     CLEARLY,
     INDEPENDENT,
+    MATTERS,
+    NEARLY_ALL,
     PLACES_NAMED,
     SHORT_WHILE,
     SHOWS_THERE,
@@ -37,14 +40,15 @@ def changes(trial: Trial) -> Iterator[Alternative]:
     """Alternatives that hold for a part of the log only, or grow in its course."""
     acting = (trial.sliding_torques, trial.torques, directions(trial))
     friction, torques, sliding = (trial.filtered(x) * trial.moving for x in acting)
+    laws = friction_columns(trial)
     for j, name in enumerate(trial.names):
         only = trial.only(j)
         yield dragged(trial, sliding * only, j)
-        yield stepped(trial, "friction changes", f"friction of {name}", friction * only, j)
-        yield stepped(trial, "gain changes", f"the torque of {name}", torques * only, j)
+        yield stepped(trial, "friction changes", f"friction of {name}", friction * only, laws[j], j)
+        yield stepped(trial, "gain changes", f"the torque of {name}", torques * only, None, j)
         yield drifting(trial, f"the torque of {name}", torques * only, j)
     if trial.nv > 1:
-        yield stepped(trial, "friction changes", "friction of all joints", friction)
+        yield stepped(trial, "friction changes", "friction of all joints", friction, np.concatenate(laws, axis=-1))
         yield stepped(trial, "gain changes", "the torque of all joints", torques)
         yield drifting(trial, "the torque of all joints", torques)
     yield from for_a_while(trial)
@@ -60,23 +64,36 @@ def directions(trial: Trial) -> np.ndarray:
 def dragged(trial: Trial, z: np.ndarray, j: int) -> Alternative:
     """A brake that acts on joint j for a while with a signal z (M, nv)."""
     a, b = best_stretch(trial, z)
-    (size,), left = trial.with_filtered((z * within(trial, a, b))[..., None])
+    (size,), left = trial.with_filtered((z * within(trial, a, b))[..., None], passing=True)
     more = "more" if size > 0 else "less"
     text = f"the torque of {trial.names[j]} has {abs(size):.2g} N m {more} in the direction of its motion {trial.between(a, b)}"
     return trial.told("brake", f"{text} (a brake?)" if size > 0 else text, left, j)
 
 
-def stepped(trial: Trial, kind: str, what: str, z: np.ndarray, *joints: int) -> Alternative:
-    """A part z (M, nv) of the torques that changes by a factor from some time on, each joint by its own."""
+def friction_columns(trial: Trial) -> list[np.ndarray]:
+    """For each joint the filtered torques (M, nv, d) of one unit of each of its constants of friction."""
+    found = []
+    for j, (rows, here) in enumerate(zip(trial.each(trial.given), trial.regressor.columns)):
+        some = np.array([is_friction(trial.base.names[k]) for k in here])
+        found.append(rows[:, None, :-1][..., some] * trial.only(j)[:, None])
+    return found
+
+
+def stepped(trial: Trial, kind: str, what: str, z: np.ndarray, laws: np.ndarray | None = None, *joints: int) -> Alternative:
+    """A part z (M, nv) of the torques that changes from some time on: each joint's by a factor, or the sizes of several `laws`
+    (M, nv, d), each by its own, as z is made of them in proportions that the change has falsified."""
     a, b = best_stretch(trial, z, to_the_end=True)
-    by, left = trial.with_filtered(each_alone(z * within(trial, a, b)))
-    return trial.told(kind, f"{what} changes {trial.since(a)}{by_how_much(trial, z, by)}", left, *joints)
+    columns, later = each_alone(z) if laws is None else laws, within(trial, a, b)
+    by, left = trial.with_filtered(columns * later[..., None], passing=True)
+    more = np.sum(columns * by, axis=-1)
+    factors = np.sum(more * z, axis=0)[np.any(z, axis=0)] / np.sum(z**2, axis=0)[np.any(z, axis=0)]
+    return trial.told(kind, f"{what} changes {trial.since(a)}{by_how_much(trial, z, factors)}", left, *joints)
 
 
 def drifting(trial: Trial, what: str, z: np.ndarray, *joints: int) -> Alternative:
     """Torques z (M, nv) that grow or shrink in the course of the log, each joint by its own factor."""
     s = np.linspace(0, 1, len(z))[:, None]
-    by, left = trial.with_filtered(np.concatenate([each_alone(z * s), each_alone(z * s**2)], axis=-1))
+    by, left = trial.with_filtered(np.concatenate([each_alone(z * s), each_alone(z * s**2)], axis=-1), passing=True)
     text = f"{what} changes in the course of the log{by_how_much(trial, z, by.reshape(2, -1).sum(axis=0))}"
     return trial.told("gain changes", f"{text}, as by a motor that warms", left, *joints)
 
@@ -126,13 +143,16 @@ def within(trial: Trial, a: int, b: int) -> np.ndarray:
 
 
 def for_a_while(trial: Trial) -> Iterator[Alternative]:
-    """A contact during some stretch of time, which is left out."""
+    """A contact during some stretch of time, which is left out, if that changes the parameters: errors of a law that the model lacks
+    come and go, too, but wherever they do the parameters are about the same."""
     power = np.sum((trial.errors / trial.noise) ** 2, axis=1)
     cuts = trial.cuts(TRIAL_PARTS)
     sums = np.array([power[a:b].sum() for a, b in pairwise(cuts)])
     a, b = about_peak(sums, int(SHORT_WHILE * TRIAL_PARTS))
     text = f"something else acts on the arm {trial.between(cuts[a], cuts[b])} (a contact?)"
-    yield trial.told("contact", text, outside(trial, within(trial, cuts[a], cuts[b])[:, 0] > 0)[1])
+    found = trial.told("contact", text, outside(trial, within(trial, cuts[a], cuts[b])[:, 0] > 0)[1])
+    if trial.elsewhere(found) > MATTERS:
+        yield found
 
 
 def contacts(trial: Trial) -> Iterator[Alternative]:
@@ -150,7 +170,7 @@ def contacts(trial: Trial) -> Iterator[Alternative]:
     told = listed([trial.between(cuts[a], cuts[b]) for a, b in stretches[:PLACES_NAMED]]) if len(stretches) else ""
     more = f" and {len(stretches) - PLACES_NAMED} times more" if len(stretches) > PLACES_NAMED else ""
     found = trial.told("contact", f"something else acts on the arm {told}{more} (contacts?)", left)
-    if len(stretches) > 1 and found.share > CLEARLY:
+    if len(stretches) > 1 and found.share > CLEARLY and trial.elsewhere(found) > MATTERS:
         yield found
 
 
@@ -171,22 +191,26 @@ def outside(trial: Trial, some: np.ndarray) -> tuple[np.ndarray, Left]:
 
 
 def from_then_on(trial: Trial) -> Iterator[Alternative]:
-    """Another load, or arm, from some time on: all parameters change."""
+    """Another load, or arm, from some time on, if that explains nearly all: all parameters change. Before and after are fitted by
+    themselves, and each must predict every other part of its own from those between."""
     rows, cuts = trial.given, trial.cuts(TRIAL_PARTS)
     none = np.zeros(len(rows), bool)
-    upto = np.cumsum([trial.equations(rows[a:b], none[a:b]).G[0] for a, b in pairwise(cuts)], axis=0)
+    each = np.stack([trial.equations(rows[a:b], none[a:b]).G[0] for a, b in pairwise(cuts)])
     known, moves = INDEPENDENT * trial.nv, np.cumsum(trial.moving.any(axis=1))  # independent torques a row, since rows overlap
     freedom = max(known * len(rows) - 2 * (trial.base.rank + 1), 1) / (known * len(rows))
-    for cut, before in zip(cuts[3:-3], upto[2:]):
-        count, halves = (cut, len(rows) - cut), (before, upto[-1] - before)
+    for k, cut in enumerate(cuts[3:-3], start=3):
+        count = cut, len(rows) - cut
         if known * min(moves[cut - 1], moves[-1] - moves[cut - 1]) <= trial.base.rank:
             continue  # so few rows would fit any arm
-        noise = [balanced(G, n)[1] for G, n in zip(halves, count)]
-        noise = np.sqrt(sum(n * part**2 for n, part in zip(count, noise)) / (len(rows) * freedom))
+        halves = (np.stack([side[::2].sum(axis=0), side[1::2].sum(axis=0)]) for side in (each[:k], each[k:]))
+        sides = [fitted(G, n)[1] for G, n in zip(halves, count)]
+        noise = np.sqrt(sum(n * side.noise**2 for n, side in zip(count, sides)) / (len(rows) * freedom))
         shows = [name for name, ratio in zip(trial.names, noise / trial.noise) if ratio**2 < 1 - SHOWS_THERE]
         where = f" (at {', '.join(shows)})" if 0 < len(shows) < trial.nv else ""
         text = f"{trial.since(cut)} the arm carries another load, or is another one{where}"
-        yield trial.told("load", text, Left(noise, 0.0, noise))
+        found = trial.told("load", text, Left(noise, max(side.unpredicted for side in sides), noise))
+        if found.share > NEARLY_ALL:
+            yield found
 
 
 def about_peak(x: np.ndarray, longest: int) -> tuple[int, int]:

@@ -8,10 +8,11 @@ from itertools import combinations
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from qddot.identify.checks.normal_equations import Left
+from qddot.identify.checks.normal_equations import Left, score
 from qddot.identify.checks.trial import Alternative, Trial
+from qddot.identify.physical.identified import HINGES
 from qddot.identify.regression.rows import Samples
-from qddot.thresholds import LARGEST_ANGLE
+from qddot.thresholds import ENDLESS_ANGLE, LARGEST_ANGLE, LEAST_GAIN, REFINED
 
 
 def signs(trial: Trial) -> Iterator[Alternative]:
@@ -23,6 +24,9 @@ def signs(trial: Trial) -> Iterator[Alternative]:
         yield trial.told("axis", f"{name} counts positions and torques the other way", trial.instead(mirrored), j)
         backwards = trial.instead(mirrored._replace(tau=trial.motion.tau))
         yield trial.told("sign", f"positions of {name} have the other sign", backwards, j)
+    q, qd, qdd, tau = trial.motion
+    if trial.nv > 1:
+        yield trial.told("sign", "all positions have the other sign", trial.instead(Samples(-q, -qd, -qdd, tau)))
 
 
 def order(trial: Trial) -> Iterator[Alternative]:
@@ -43,6 +47,8 @@ def order(trial: Trial) -> Iterator[Alternative]:
         place = np.roll(every, by)
         left = trial.with_torques(trial.motion.tau[:, place])
         yield trial.told("order", f"torques are {trial.nv - by} columns off: the first is that of {names[place[0]]}", left)
+        left = trial.instead(trial.motion._replace(**{x: getattr(trial.motion, x)[:, place] for x in ("q", "qd", "qdd")}))
+        yield trial.told("order", f"positions are {trial.nv - by} columns off: the first is that of {names[place[0]]}", left)
     by_name = np.argsort(np.argsort(names))  # rank of each joint's name
     for how, place in (("from the tip to the base", every[::-1]), ("in the order of the alphabet", by_name)):
         if np.count_nonzero(place != every) > 2:
@@ -66,7 +72,13 @@ def sorted_out(trial: Trial) -> np.ndarray:
 
 
 def units(trial: Trial) -> Iterator[Alternative]:
-    """Positions of one joint in degrees."""
+    """Positions of one joint in degrees, or of all in turns."""
+    q, qd, qdd, tau = trial.motion
+    hinges = {joint.name for joint in trial.robot.model.joints if joint.kind in HINGES}
+    turns = np.where([name in hinges for name in trial.names], 2 * np.pi, 1.0)
+    if np.abs(turns * q).max() < ENDLESS_ANGLE:
+        left = trial.instead(Samples(turns * q, turns * qd, turns * qdd, tau), in_other_units=True)
+        yield trial.told("units", "positions are in turns", left)
     for j in np.flatnonzero(np.abs(trial.motion.q).max(axis=0) > LARGEST_ANGLE).tolist():
         scale = np.where(trial.only(j), np.pi / 180, 1.0)
         q, qd, qdd, tau = trial.motion
@@ -77,10 +89,29 @@ def units(trial: Trial) -> Iterator[Alternative]:
 def gains(trial: Trial) -> Iterator[Alternative]:
     """Torques, of one joint or of each, that are scaled."""
     tau = trial.rigid  # friction is no evidence, since its parameters scale along
-    for j, name in enumerate(trial.names):
-        (gain,), left = trial.with_columns((tau * trial.only(j))[..., None])
-        yield trial.told("gain", f"torques of {name} are {1 + gain:.3g} times what those of the others say", left, j)
+    found = [
+        (1 + float(size), left) for (size,), left in (trial.with_columns((tau * trial.only(j))[..., None]) for j in range(trial.nv))
+    ]
+    best = int(np.argmin([score(left) for _, left in found]))
+    found[best] = min(found[best], sharper_gain(trial, best, found[best][0]), key=lambda one: score(one[1]))
+    for j, (gain, left) in enumerate(found):
+        yield trial.told("gain", f"torques of {trial.names[j]} are {gain:.3g} times what those of the others say", left, j)
     if trial.nv > 2:
-        found, left = trial.with_columns(np.stack([tau * trial.only(j) for j in range(1, trial.nv)], axis=-1))
-        told = ", ".join(f"{name} {1 + gain:.3g}" for name, gain in zip(trial.names[1:], found))
+        sizes, left = trial.with_columns(np.stack([tau * trial.only(j) for j in range(1, trial.nv)], axis=-1))
+        told = ", ".join(f"{name} {1 + size:.3g}" for name, size in zip(trial.names[1:], sizes))
         yield trial.told("gain", f"torques are in a unit of their own at each joint, against {trial.names[0]}: {told}", left)
+
+
+def sharper_gain(trial: Trial, j: int, gain: float) -> tuple[float, Left]:
+    """Gain of the torques of joint j and the residuals, by Gauss-Newton steps from a first value: parameters fitted to torques with
+    a gain far from 1 are those of no arm, and say little of the gain."""
+    only, left = trial.only(j), trial.left
+    for _ in range(REFINED):
+        tau = trial.motion.tau / np.where(only, gain, 1.0)
+        (more,), left = trial.with_torques_and(tau, lambda theta: (trial.rigid_of(theta) * only)[..., None])
+        gain *= 1 + float(more)
+        if not LEAST_GAIN < abs(gain) < 1 / LEAST_GAIN:
+            return 1.0, trial.left
+    assert left.theta is not None
+    theta = np.append(left.theta[:-1], gain - 1)
+    return gain, left._replace(noise=left.noise * np.where(only, abs(gain), 1.0), theta=theta)

@@ -88,6 +88,13 @@ def excitation(
     return found
 
 
+def poor(estimate: Estimate, factors: Factors | None) -> bool:
+    """True if a log is so short, or its motion so poor, that parameters are open: what they leave then tells little."""
+    if estimate.blocks < FEWEST_BLOCKS:
+        return True
+    return estimate.condition > CONDITION and (factors is None or equally_weighted(factors) > CONDITION)
+
+
 def alike(base: Base, estimate: Estimate) -> str:
     """Name the columns that the motion does not tell apart, or does not show at all."""
     worst = np.argsort(-np.abs(estimate.weakest))[:4]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import combinations
 
 import numpy as np
 
@@ -19,9 +20,11 @@ from qddot.identify.regression.signals import Signals
 from qddot.logs.log_summary import LogSummary, Range
 from qddot.thresholds import (
     CLIPPED,
+    HARM,
     MATTERS,
     MISSED,
     MOST_OF_IT,
+    MOVED,
     NEARLY_ALL,
     NO_WEIGHT,
     SMALL_FAULT,
@@ -41,6 +44,19 @@ def dead(names: Sequence[str], tau: Range) -> list[Concern]:
     return [Concern("dead channel", text, joints=tuple(still))] if still else []
 
 
+def copied(names: Sequence[str], left: Errors, motion: MotionSummary) -> list[Concern]:
+    """Report channels that are the same, sample by sample; positions only if the model does not fit, as joints may move alike."""
+    signals = motion.excerpt
+    fits = np.linalg.norm(structure(left.rms, motion.noise)) <= MISSED * np.linalg.norm(left.size)
+    found = []
+    for what, x in (("torques", signals.tau_raw), *(() if fits else (("positions", signals.q),))):
+        for i, j in combinations(range(len(names)), 2):
+            if np.ptp(x[:, i]) > 0 and np.array_equal(x[:, i], x[:, j]):
+                text = f"the {what} of {names[i]} and {names[j]} are the same, sample by sample: one is a copy of the other"
+                found.append(Concern("copied channel", text, joints=(names[i], names[j])))
+    return found
+
+
 def clipped(names: Sequence[str], recording: LogSummary | None) -> list[Concern]:
     """Report torques that rest at their largest or smallest value, for STUCK_SAMPLES in a row at least once: what the arm needed
     beyond is not in the log. (`clipping.py` finds those that rest there except for noise.)"""
@@ -56,12 +72,13 @@ def clipped(names: Sequence[str], recording: LogSummary | None) -> list[Concern]
     return found
 
 
-def unexplained(names: Sequence[str], left: Errors, motion: MotionSummary) -> list[Concern]:
+def unexplained(names: Sequence[str], left: Errors, motion: MotionSummary, is_poor: bool = False) -> list[Concern]:
     """Report a model that does not fit: large residuals of all torques, filtered or raw, or of a single joint; or smaller ones that
-    are further beyond the noise than those of arms whose torques can be predicted."""
+    are further beyond the noise than those of arms whose torques can be predicted. Parameters that a poor log leaves open may be
+    anything, and so may unfiltered torques: then those say nothing."""
     found, floor = [], motion.noise
     raw = unexplained_raw(left, motion)
-    if raw > UNEXPLAINED >= left.relative:
+    if raw > UNEXPLAINED >= left.relative and not is_poor:
         text = f"{percent(raw)} of the torques as measured remain beyond their noise, though only {left.relative:.1%} of the "
         text += f"filtered ones: much happens above the cut-off of {motion.excerpt.cutoff:.3g} Hz, where the model does not hold"
         found.append(Concern("above the cut-off", text))
@@ -112,17 +129,21 @@ def driving(estimate: Estimate, trial: Trial, left: Errors) -> list[Concern]:
     return found
 
 
-def explained_otherwise(others: Alternatives, left: Errors, floor: np.ndarray) -> list[Concern]:
+def explained_otherwise(
+    others: Alternatives, estimate: Estimate, left: Errors, floor: np.ndarray, is_poor: bool = False
+) -> list[Concern]:
     """Name a fault of the log or the description that explains most of the residual; or nearly all of a residual that is smaller
-    than drives usually leave, though larger than the noise."""
+    than drives usually leave, though larger than the noise. `is_poor`: the log leaves parameters open."""
     beyond = structure(left.rms, floor)
     matters = bool(np.any(beyond > MATTERS * left.size))
-    if not matters and not np.any((beyond > SMALL_FAULT * left.size) & (beyond > TRACE * floor)):
+    if not matters and not np.any(beyond > TRACE * floor):
         return []
-    best = [found for found in others.found if found.share > MOST_OF_IT]
-    best = best if matters else [found for found in others.lasting if found.share > NEARLY_ALL]
+    if not matters and not np.any((beyond > SMALL_FAULT * left.size) & (beyond > TRACE * floor)):
+        return harmful(others, estimate, left, floor)
+    best = [found for found in others.told_by(is_poor) if found.share > MOST_OF_IT]
+    best = best if matters else [found for found in best if found.kind not in FOR_A_WHILE and found.share > NEARLY_ALL]
     rest = f"of what is unexplained ({left.relative:.2%} of the torques)"
-    if not best and (alone := of_one_joint(others, beyond > MATTERS * left.size)):
+    if not best and not is_poor and (alone := of_one_joint(others, beyond > MATTERS * left.size)):
         text = f"{alone.text}: that explains {alone.own:.0%} of what is unexplained there"
         return [Concern(alone.kind, text, joints=alone.joints)]
     if best:
@@ -130,8 +151,44 @@ def explained_otherwise(others: Alternatives, left: Errors, floor: np.ndarray) -
         or_else = "".join(f"; or {found.text} ({found.share:.0%})" for found in [*reversed(rivals.values())][:2])
         text = f"{best[0].text}: that explains {best[0].share:.0%} {rest}{or_else}"
         return [Concern(best[0].kind, text, joints=best[0].joints)]
+    if absorbed := [] if is_poor else harmful(others, estimate, left, floor):
+        return absorbed
+    if despite := despite_friction(others, left) if matters and not is_poor else []:
+        return despite
     small = [found for found in others.found if found.kind in ("delay", "tilt") and found.share > WORTH_A_WORD and matters]
     return [Concern(found.kind, f"perhaps {found.text}: that would explain {found.share:.0%} {rest}", False) for found in small]
+
+
+def harmful(others: Alternatives, estimate: Estimate, left: Errors, floor: np.ndarray) -> list[Concern]:
+    """Name a fault that parameters absorb but for a trace, if it explains nearly all of the trace, and torques elsewhere in the
+    workspace or the intervals depend on it: a scaled torque, for example, is nearly as good as a heavier link."""
+    trial, reach = others.fine_trial, estimate.reach * estimate.std
+    for one in others.absorbed:
+        explained, elsewhere, moved = trial.beyond_noise(one, floor), trial.elsewhere(one), trial.moved(one, reach)
+        if explained > NEARLY_ALL and elsewhere > (MATTERS * WORTH_A_WORD if moved > MOVED else MATTERS):
+            text = (
+                f"{one.text}: that explains {explained:.0%} of what is not noise ({left.relative:.2%} of the torques remain). It "
+            )
+            text += (
+                f"changes torques elsewhere in the workspace by {elsewhere:.1%}, and {moved:.0%} of all parameters by more than "
+            )
+            return [Concern(one.kind, f"{text}their intervals", joints=one.joints)]
+    return []
+
+
+def despite_friction(others: Alternatives, left: Errors) -> list[Concern]:
+    """Name a fault that explains most of what is left if friction may be any, and that torques elsewhere in the workspace depend on
+    much. A law of friction that the model lacks may leave more than the fault itself."""
+    freer = others.with_any_friction
+    if freer is None:
+        return []
+    for one in freer.absorbed:
+        elsewhere = freer.fine_trial.elsewhere(one)
+        if one.share > MOST_OF_IT and elsewhere > HARM:
+            text = f"{one.text}: that explains {one.share:.0%} of what no friction explains ({left.relative:.2%} of the torques "
+            text += f"remain), and changes torques elsewhere in the workspace by {elsewhere:.1%}"
+            return [Concern(one.kind, text, joints=one.joints)]
+    return []
 
 
 def of_one_joint(others: Alternatives, matters: np.ndarray) -> Alternative | None:

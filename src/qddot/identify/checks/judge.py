@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from qddot.identify.checks.alternatives import Alternatives
-from qddot.identify.checks.check_motion import blurred, coloured, excitation, impossible, rounded, unidentifiable
+from qddot.identify.checks.check_motion import blurred, coloured, excitation, impossible, poor, rounded, unidentifiable
 from qddot.identify.checks.check_records import disagreeing, validated
-from qddot.identify.checks.check_torques import clipped, dead, driving, explained_otherwise, unexplained, units, upside_down
+from qddot.identify.checks.check_torques import clipped, copied, dead, driving, explained_otherwise, unexplained, units, upside_down
 from qddot.identify.checks.verdict import Concern, Verdict
 from qddot.identify.regression.base import Base
 from qddot.identify.regression.estimators import Estimate
@@ -56,13 +56,14 @@ def verdict(
     if audit is not None:
         found += [Concern(f.code if f.serious else "log", f.message, f.serious) for f in audit.warnings]
     if left is not None and motion is not None:
-        silent = dead(names, motion.tau)
+        silent = [*dead(names, motion.tau), *copied(names, left, motion)]
         found += silent + clipped(names, audit.recording if audit else None)
         found += rounded(names, audit.recording.continuity.resolution, motion) if audit else []
         fit = base, estimate.theta, motion.excerpt
         others = others if others is not None and others.are_of(*fit) else Alternatives(*fit)
-        found += [] if silent else explained_otherwise(others, left, motion.noise)
-        found += unexplained(names, left, motion)
+        is_poor = poor(estimate, factors)
+        found += [] if silent else explained_otherwise(others, estimate, left, motion.noise, is_poor)
+        found += unexplained(names, left, motion, is_poor)
     found += excitation(base, estimate, motion, left, factors)
     if left is not None and motion is not None and others is not None:
         found += [] if silent else driving(estimate, others.trial, left)

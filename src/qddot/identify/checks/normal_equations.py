@@ -18,11 +18,13 @@ from qddot.thresholds import TRIAL_ROUNDS, TRIAL_SETTLED
 
 class Left(NamedTuple):
     """Residuals of a fit: rms of each joint (nv,), N m; the fraction of the torques in each part that parameters of the other parts
-    miss (see `Alternative`); and the rms of each joint's residual when so predicted (nv,), N m."""
+    miss (see `Alternative`); the rms of each joint's residual when so predicted (nv,), N m; and the parameters (k,), unless each
+    part of the log has its own."""
 
     noise: np.ndarray
     unpredicted: float
     unseen: np.ndarray
+    theta: np.ndarray | None = None
 
 
 def score(left: Left) -> float:
@@ -93,7 +95,7 @@ def fitted(G: np.ndarray, samples: int) -> tuple[np.ndarray, Left]:
     unseen = np.sum([remaining(part, solved(total - part, noise)) for part in G], axis=0)
     beyond = max(float(np.sum(unseen - remaining(total, theta))), 0.0)
     missed = float(np.sqrt(beyond / np.sum(total[:, -1, -1])))
-    return theta, Left(noise, missed, np.maximum(np.sqrt(unseen / samples), least_noise(total, samples)))
+    return theta, Left(noise, missed, np.maximum(np.sqrt(unseen / samples), least_noise(total, samples)), theta)
 
 
 def balanced(G: np.ndarray, samples: int) -> tuple[np.ndarray, np.ndarray]:

@@ -46,11 +46,23 @@ def best_delay(trial: Trial, slope: np.ndarray, late: np.ndarray) -> tuple[float
 
 def clock(trial: Trial) -> Iterator[Alternative]:
     """Torques whose clock runs faster or slower than that of the positions: tau(t) = tau_model(t - delay - rate t)."""
-    slope, t = slopes(trial.torques, trial.signals), trial.signals.t - trial.signals.t[0]
-    (_, rate), left = trial.with_columns(np.stack([-slope, -slope * t[:, None]], axis=-1))
-    if abs(rate) < LEAST_CLOCK:  # then it is a delay
+    t = trial.signals.t - trial.signals.t[0]
+
+    def late_by(theta: np.ndarray) -> np.ndarray:
+        slope = slopes(trial.regressor.torques(trial.whole, theta), trial.signals)
+        return np.stack([-slope, -slope * t[:, None]], axis=-1)
+
+    sizes, left = trial.with_columns(late_by(trial.theta), passing=True)
+    for _ in range(REFINED):  # a slope holds for short delays only, and they grow
+        delay = sizes[0] + sizes[1] * t
+        if np.abs(delay).max() > LONGEST_DELAY:
+            break
+        tau = shifted(trial, np.ones(trial.nv, bool), delay)
+        left = min(left, trial.with_torques(tau), key=score)
+        sizes = sizes + trial.with_torques_and(tau, late_by)[0]
+    if abs(sizes[1]) < LEAST_CLOCK:  # then it is a delay
         return
-    text = f"the clock of the torques is {abs(rate):.2%} {'slow' if rate > 0 else 'fast'} against the other"
+    text = f"the clock of the torques is {abs(sizes[1]):.2%} {'slow' if sizes[1] > 0 else 'fast'} against the other"
     yield trial.told("clock", text, left)
 
 
@@ -59,12 +71,14 @@ def told_delay(delay: float) -> str:
     return f"{round(size) if size > 10 else float(f'{size:.2g}')} ms {'late' if delay > 0 else 'early'}"
 
 
-def shifted(trial: Trial, late: np.ndarray, delay: float) -> np.ndarray:
-    """Torques (N, nv) with those of the joints `late` (nv,) shifted to earlier times by a delay, s; constant at segment ends."""
+def shifted(trial: Trial, late: np.ndarray, delay: float | np.ndarray) -> np.ndarray:
+    """Torques (N, nv) with those of the joints `late` (nv,) shifted to earlier times by a delay, s, or by one at each sample (N,);
+    constant at segment ends."""
     tau, t = trial.motion.tau.copy(), trial.signals.t
+    at = t + delay
     for segment in trial.signals.segments:
         for j in np.flatnonzero(late):
-            tau[segment, j] = np.interp(t[segment] + delay, t[segment], trial.motion.tau[segment, j])
+            tau[segment, j] = np.interp(at[segment], t[segment], trial.motion.tau[segment, j])
     return tau
 
 
@@ -73,7 +87,7 @@ def drift(trial: Trial) -> Iterator[Alternative]:
     t = (trial.signals.t - trial.signals.t[0]) / np.ptp(trial.signals.t)
     for j, name in enumerate(trial.names):
         Z = trial.only(j)[:, None] * np.stack([t, t**2], axis=-1)[:, None]
-        (a, b), left = trial.with_columns(Z)
+        (a, b), left = trial.with_columns(Z, passing=True)
         yield trial.told("drift", f"the torque of {name} drifts by {a + b:.3g} N m in the course of the log", left, j)
 
 
@@ -127,7 +141,7 @@ def warming(trial: Trial) -> Iterator[Alternative]:
     changing = trial.sliding_torques[..., None] * np.stack([t, t**2], axis=-1)[:, None]
     joints = [(f"of {name}", trial.only(j), (j,)) for j, name in enumerate(trial.names)]
     for what, some, named in [("of all joints", np.ones(trial.nv, bool), ()), *joints]:
-        (a, b), left = trial.with_columns(changing * some[:, None])
+        (a, b), left = trial.with_columns(changing * some[:, None], passing=True)
         text = f"friction {what} changes by {a + b:+.0%} in the course of the log, as where joints warm (thermal_friction)"
         yield trial.told("warming", text, left, *named)
 

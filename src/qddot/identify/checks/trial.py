@@ -19,11 +19,22 @@ from scipy.ndimage import maximum_filter1d
 
 from qddot.algorithms.regressor import INERTIAL
 from qddot.identify.checks.normal_equations import Equations, Left, fitted
-from qddot.identify.regression.base import Base
+from qddot.identify.regression.base import Base, random_motions
 from qddot.identify.regression.drive_terms import is_friction
+from qddot.identify.regression.residuals import rms, structure
 from qddot.identify.regression.rows import Rows, Samples
 from qddot.identify.regression.signals import Signals
-from qddot.thresholds import DRY_BLUR, STILL_EXPLAINED, TRIAL_FIFTHS, TRIAL_ROWS
+from qddot.thresholds import (
+    DRY_BLUR,
+    INDEPENDENT,
+    POSTURES,
+    STILL_EXPLAINED,
+    SURELY_LIKELIER,
+    TRACE,
+    TRIAL_FIFTHS,
+    TRIAL_PARTS,
+    TRIAL_ROWS,
+)
 
 
 @dataclass(frozen=True)
@@ -36,6 +47,7 @@ class Alternative:
     unpredicted: float  # fraction of one half's torques that parameters of the other half miss, beyond the residual of both
     joints: tuple[str, ...]  # the joints it concerns; none if it concerns all
     own: float = 0.0  # fraction of the residual of these joints that it explains
+    left: Left | None = None  # the residuals with it
 
 
 class Trial:
@@ -48,11 +60,11 @@ class Trial:
         self.names, self.nv = self.robot.joint_names, self.robot.nv
         self.regressor = Rows(base)
 
-    def rows(self, motion: Samples, more: np.ndarray | None = None) -> np.ndarray:
+    def rows(self, motion: Samples, more: np.ndarray | None = None, sliding: np.ndarray | None = None) -> np.ndarray:
         """Rows `[X_j | tau_j]` of all joints side by side (N, K) for a motion; `more` (N, nv, links) is added to the links'
-        columns."""
+        columns; `sliding`: other rates (N, nv) for dry friction."""
         found = np.empty((len(motion.q), self.regressor.ends[-1]))
-        self.regressor.fill(found, motion, more, self.sliding(motion))
+        self.regressor.fill(found, motion, more, self.sliding(motion) if sliding is None else sliding)
         return found
 
     def sliding(self, motion: Samples) -> np.ndarray | None:
@@ -121,6 +133,11 @@ class Trial:
     def known(self) -> Equations:
         """Normal equations of the model as given, by halves of the log."""
         return self.equations(self.given)
+
+    @cached_property
+    def by_turns(self) -> Equations:
+        """Normal equations of the model as given, in two parts that take turns: each has all of what comes and goes."""
+        return self.equations(self.given, np.arange(len(self.given)) * TRIAL_PARTS // len(self.given) % 2)
 
     @cached_property
     def in_fifths(self) -> Equations:
@@ -204,7 +221,11 @@ class Trial:
     @cached_property
     def rigid(self) -> np.ndarray:
         """Torques of the links in the prediction (N, nv)."""
-        return self.torques_of(lambda name: name.rpartition(".")[2].removesuffix("_c") in INERTIAL)
+        return self.rigid_of(self.theta)
+
+    def rigid_of(self, theta: np.ndarray) -> np.ndarray:
+        """Torques of the links (N, nv) with other parameters."""
+        return self.torques_of(lambda name: name.rpartition(".")[2].removesuffix("_c") in INERTIAL, theta)
 
     @cached_property
     def load(self) -> np.ndarray:
@@ -216,9 +237,10 @@ class Trial:
         """Torques of friction in the prediction (N, nv)."""
         return self.torques_of(is_friction)
 
-    def torques_of(self, some: Callable[[str], bool]) -> np.ndarray:
-        """Torques in the prediction (N, nv) of those base parameters whose names are selected."""
-        return self.regressor.torques(self.whole, np.where([some(name) for name in self.base.names], self.theta, 0.0))
+    def torques_of(self, some: Callable[[str], bool], theta: np.ndarray | None = None) -> np.ndarray:
+        """Torques in the prediction (N, nv) of those base parameters whose names are selected; `theta`: with other values."""
+        values = self.theta if theta is None else theta
+        return self.regressor.torques(self.whole, np.where([some(name) for name in self.base.names], values, 0.0))
 
     @property
     def inertia_power(self) -> float:
@@ -244,15 +266,55 @@ class Trial:
         if np.any(worse[some]):
             here = max(here, float(change[some].max()))
         share = float(1 - np.exp(max(min(mean, total), here)))
-        return Alternative(kind, text, share, left.unpredicted, tuple(self.names[j] for j in joints), own if joints else 0.0)
+        named = tuple(self.names[j] for j in joints)
+        return Alternative(kind, text, share, left.unpredicted, named, own if joints else 0.0, left)
 
-    def with_columns(self, Z: np.ndarray) -> tuple[np.ndarray, Left]:
+    def beyond_noise(self, one: Alternative, floor: np.ndarray) -> float:
+        """The share of what is not noise that an alternative explains; `floor` (nv,): rms noise of the filtered torques, N m. 0 if
+        chance might explain as much."""
+        if one.left is None:
+            return 0.0
+        before, after = (structure(x, floor) for x in (self.noise, one.left.noise))
+        likelier = INDEPENDENT * len(self.given) * float(np.sum(2 * np.log(self.noise / one.left.noise)))
+        if likelier < SURELY_LIKELIER or not np.any(before > TRACE * floor):
+            return 0.0
+        return float(max(1 - np.sum((after / size) ** 2) / np.sum((before / size) ** 2) for size in (1.0, floor)))
+
+    def elsewhere(self, one: Alternative) -> float:
+        """How much torques anywhere in the workspace, at the log's speeds, differ between the parameters of an alternative and
+        those of the model as given, as a fraction; of a scaled torque the size of the error, which scales friction along. 0 if
+        each part of the log has parameters of its own."""
+        if one.left is None or one.left.theta is None:
+            return 0.0
+        mine, (other, sizes) = self.fit[0], np.split(one.left.theta, [self.base.rank])
+        if one.kind == "gain":
+            return float(np.abs(sizes).max())
+        return float(np.sqrt((mine - other) @ self.workspace @ (mine - other) / max(mine @ self.workspace @ mine, 1e-300)))
+
+    def moved(self, one: Alternative, reach: np.ndarray) -> float:
+        """The fraction of all parameters that an alternative moves by more than `reach` (r,), half their intervals."""
+        if one.left is None or one.left.theta is None:
+            return 0.0
+        return float(np.mean(np.abs(one.left.theta[: self.base.rank] - self.fit[0]) > reach))
+
+    @cached_property
+    def workspace(self) -> np.ndarray:
+        """Sum of squares (r, r) of the columns in postures all over the workspace, at speeds and accelerations like the log's."""
+        parameter_set = self.base.parameter_set
+        q, qd, qdd = random_motions(parameter_set, POSTURES)
+        qd, qdd = (x / rms(x) * rms(like) for x, like in ((qd, self.motion.qd), (qdd, self.motion.qdd)))
+        Y = parameter_set.matrix(q, qd, qdd)[..., list(self.base.independent)]
+        return np.einsum("njr,njs->rs", Y, Y)
+
+    def with_columns(self, Z: np.ndarray, *, passing: bool = False) -> tuple[np.ndarray, Left]:
         """Fit the sizes (d,) of errors whose effect on the torques is Z (N, nv, d): the sizes, and the residuals."""
-        return self.with_filtered(self.filtered(Z))
+        return self.with_filtered(self.filtered(Z), passing=passing)
 
-    def with_filtered(self, Z: np.ndarray) -> tuple[np.ndarray, Left]:
-        """Fit the sizes (d,) of errors whose effect on the filtered torques is Z (M, nv, d): the sizes, and the residuals."""
-        theta, left = fitted(self.known.with_columns(Z * self.moving[..., None]), len(self.given))
+    def with_filtered(self, Z: np.ndarray, *, passing: bool = False) -> tuple[np.ndarray, Left]:
+        """Fit the sizes (d,) of errors whose effect on the filtered torques is Z (M, nv, d): the sizes, and the residuals.
+        `passing`: they change in the course of the log, so that one half of it does not show what they do in the other."""
+        known = self.by_turns if passing else self.known
+        theta, left = fitted(known.with_columns(Z * self.moving[..., None]), len(self.given))
         return theta[-Z.shape[-1] :], left
 
     def with_torques(self, tau: np.ndarray) -> Left:
@@ -274,10 +336,36 @@ class Trial:
             theta, size = found[:-1], size + float(found[-1])
         return size, left
 
-    def instead(self, motion: Samples, more: np.ndarray | None = None) -> Left:
-        """Residuals of the model fitted to another motion; `more` (N, nv, links) is added to the links' columns."""
-        equations = self.equations(self.counted(self.filtered(self.rows(motion, more))))
-        return fitted(equations.G, equations.samples)[1]
+    def with_torques_and(self, tau: np.ndarray, Z: Callable[[np.ndarray], np.ndarray]) -> tuple[np.ndarray, Left]:
+        """Fit the sizes (d,) of errors to the same motion with other torques (N, nv), where the effect Z (N, nv, d) of an error
+        depends on the parameters (r,): the sizes, and the residuals."""
+        y = self.measured + self.filtered(tau - self.motion.tau) * self.moving
+        rows = self.given.copy()
+        rows[:, np.array(self.regressor.ends) - 1] = y
+        equations = self.equations(rows)
+        columns = self.filtered(Z(fitted(equations.G, equations.samples)[0])) * self.moving[..., None]
+        theta, left = fitted(equations.with_columns(columns), equations.samples)
+        return theta[self.base.rank :], left
+
+    def instead(
+        self, motion: Samples, more: np.ndarray | None = None, Z: np.ndarray | None = None, *, in_other_units: bool = False
+    ) -> Left:
+        """Residuals of the model fitted to another motion; `more` (N, nv, links) is added to the links' columns, and Z (N, nv, d)
+        are columns of further parameters. `in_other_units`: it is the same motion, at which dry friction takes its step as
+        found."""
+        sliding = self.sliding(self.motion) if in_other_units else None
+        sliding = self.motion.qd if in_other_units and sliding is None else sliding
+        equations = self.equations(self.counted(self.filtered(self.rows(motion, more, sliding))))
+        G = equations.G if Z is None or not Z.shape[-1] else equations.with_columns(self.filtered(Z) * self.moving[..., None])
+        return fitted(G, equations.samples)[1]
+
+    def instead_and(self, more: np.ndarray, Z: Callable[[np.ndarray], np.ndarray]) -> tuple[np.ndarray, Left]:
+        """Fit the sizes (d,) of errors to the same motion with `more` (N, nv, links) added to the links' columns, where the effect
+        Z (N, nv, d) of an error depends on the parameters (r,): the sizes, and the residuals without the errors."""
+        equations = self.equations(self.counted(self.filtered(self.rows(self.motion, more))))
+        theta, left = fitted(equations.G, equations.samples)
+        found = fitted(equations.with_columns(self.filtered(Z(theta)) * self.moving[..., None]), equations.samples)[0]
+        return found[self.base.rank :], left
 
 
 def later_half(count: int) -> np.ndarray:
