@@ -76,8 +76,8 @@ def leaned(trial: Trial, own: np.ndarray, sideways: list[tuple[np.ndarray, np.nd
 
 
 def not_carried(trial: Trial, more: np.ndarray) -> np.ndarray:
-    """What is added to the links' columns (N, nv, links) of joints that do not have them (N, nv, d): about an upright axis, gravity
-    acts by the links' first moments as soon as it leans."""
+    """Additions to the links' columns (N, nv, links) of those joints that do not have them (N, nv, d): about an upright axis,
+    gravity acts by the links' first moments as soon as it leans."""
     have = np.zeros((trial.nv, more.shape[-1]), bool)
     for j, here in enumerate(trial.evaluator.carried):
         have[j, here] = True

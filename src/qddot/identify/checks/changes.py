@@ -143,7 +143,7 @@ def within(trial: Trial, a: int, b: int) -> np.ndarray:
 
 
 def for_a_while(trial: Trial) -> Iterator[Alternative]:
-    """A contact during some stretch of time, which is left out, if that changes the parameters: errors of a law that the model lacks
+    """A contact during some stretch of time, which is left out, if that changes the parameters: errors of a law that is missing
     come and go, too, but wherever they do the parameters are about the same."""
     power = np.sum((trial.errors / trial.noise) ** 2, axis=1)
     cuts = trial.cuts(TRIAL_PARTS)
