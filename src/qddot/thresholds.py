@@ -254,10 +254,8 @@ LARGEST_TILT = np.pi / 4  # rad: a base that leans by more is mounted another wa
 LEANING_ROUNDS = 6  # Gauss-Newton steps for the direction of gravity: from a quarter turn off, four suffice
 # twice the logarithm of the ratio of probabilities: chance makes 11 once in a thousand times, and coloured noise some times as much
 SURELY_LIKELIER = 50.0
-# fractions of all torques elsewhere, and of the parameters beyond their intervals: a fault that leaves only a trace and moves less
-# does no harm; and of the torques elsewhere: an arm predicted worse is not identified
-MOVED = 0.1
-HARM = 0.05
+MOVED = 0.1  # fraction of the parameters beyond their intervals: a fault that leaves only a trace and moves fewer does no harm
+HARM = 0.05  # fraction of the torques of another motion: an arm that is predicted worse is not identified
 LEAST_CLOCK = 1e-4  # relative difference of two clocks: quartz is better, and a log of minutes drifts by less than a sample
 LONGEST_DELAY = 1.0  # s: a later torque is not a delayed one but another recording
 DELAYS_TRIED = (-0.2, -0.1, -0.05, 0.05, 0.1, 0.2)  # s, for single joints, since a first derivative holds for short delays only

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import itertools
+import re
 from pathlib import Path
 
 import pytest
@@ -57,3 +58,12 @@ def test_every_number_is_used() -> None:
     text = "\n".join(path.read_text(encoding="utf-8") for path in FILES)
     unused = [name for name in vars(thresholds) if name.isupper() and name not in text]
     assert unused == []
+
+
+def test_page_lists_all_with_their_values() -> None:
+    """`docs/thresholds.md` has a row for each, with the value that it has in the source."""
+    page = (SOURCE.parents[1] / "docs" / "thresholds.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| `(\w+)` \| `(.+?)` \|", page, re.MULTILINE))
+    lines = Path(thresholds.__file__).read_text(encoding="utf-8").splitlines()
+    values = {name: value.partition("  # ")[0] for name, _, value in (line.partition(" = ") for line in lines) if name.isupper()}
+    assert rows == values
