@@ -2543,7 +2543,7 @@ class Robot:
             return
         entry = self.__dict__[name]
         if is_waiting(entry):
-            from qddot.compile.direct import Direct  # only now: it brings LLVM, which `import qddot` and --help do without
+            from qddot.compile.direct import Direct  # only now: `import qddot` and --help do without it
 
             direct = Direct.of(self._evaluate.kernels, name, *method.direct)  # type: ignore[union-attr]
             plain = behind(self, name, direct)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
+import pickle
 import sys
 import threading
 import weakref
@@ -13,7 +15,7 @@ import pytest
 
 import qddot
 from qddot import InputError, InputWarning, SingularityError
-from qddot.compile import direct
+from qddot.compile import builtin, direct
 from qddot.compile.kernel import Kernel
 from qddot.compile.layout import why_no_direct_entry
 from qddot.robot import Robot
@@ -494,6 +496,8 @@ UNUSUAL = {
     "reversed": lambda x: x[..., ::-1].copy()[..., ::-1],
     "float32": lambda x: x.astype(np.float32),
     "the other byte order": lambda x: x.astype(">f8"),
+    "of ctypes": lambda x: np.ctypeslib.as_array((ctypes.c_double * x.size)(*x)).reshape(x.shape),  # another object as dtype
+    "of another process": lambda x: pickle.loads(pickle.dumps(x)),
 }
 
 
@@ -552,3 +556,52 @@ def test_a_method_of_a_subclass_is_its_own():
     for _ in range(3):
         assert (louder.inverse_dynamics(*state) == 2 * robot.inverse_dynamics(*state)).all()
     assert louder.mass_matrix([0, 0]).shape == (2, 2)
+
+
+@pytest.mark.parametrize(
+    "order", [("quaternion", "rpy", None), (None, "quaternion", "zyx"), ("rotation_vector", "quaternion", "rpy")]
+)
+@pytest.mark.parametrize("quantity", ["analytic_jacobian", "analytic_jacobian_dot"])
+def test_options_may_change_the_shape_of_a_result(quantity, order):
+    """A quaternion has four numbers, other coordinates three: in any order of calls each has its own shape and numbers."""
+    robot, rng = qddot.load("arm7", gravity=(0, 0, -9.0)), np.random.default_rng(0)
+    one, many = rng.normal(size=(2, 7)), rng.normal(size=(2, 20, 7))
+    inputs = 1 if quantity == "analytic_jacobian" else 2
+    for _ in range(3):
+        for coordinates in order:
+            chosen = {} if coordinates is None else {"coordinates": coordinates}
+            for x in (one[:inputs], many[:inputs]):
+                found = getattr(robot, quantity)(*x, **chosen)
+                np.testing.assert_array_equal(found, getattr(Robot(robot.model), quantity)(*x, **chosen))
+                assert found.shape[-2:] == (7 if coordinates == "quaternion" else 6, 7)
+
+
+def test_a_call_while_its_method_is_replaced(monkeypatch):
+    """Another thread may call a method between any two steps of its replacement."""
+    robot = qddot.load("two_link", gravity=(0, 0, -9.0))
+    calls, word = [], builtin.word
+
+    class Watched:
+        def __init__(self, place):
+            self.__dict__["place"] = place
+
+        @property
+        def value(self):
+            return self.place.value
+
+        def __setattr__(self, _, value):
+            self.place.value = value
+            calls.append(robot.mass_matrix(Z))
+
+    monkeypatch.setattr(builtin, "word", lambda *where: Watched(word(*where)))
+    expected = robot.mass_matrix(Z)
+    assert len(calls) == 2
+    for found in (*calls, robot.mass_matrix(Z)):
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_an_option_given_twice_is_refused(robot):
+    robot.jacobian(Z, "body_1"), robot.jacobian(Z, "body_2")
+    for frame in ("body_1", "body_2"):
+        with pytest.raises(TypeError, match="multiple values for argument 'frame'"):
+            robot.jacobian(Z, "body_2", frame=frame)

@@ -97,6 +97,7 @@ def test_no_memory_is_written_and_executed_and_all_of_it_is_released():
         "define void @f() {\nret void\n}",  # it may be unwound, by tables that nobody has registered
         "@x = thread_local global i64 0\ndefine ptr @f() nounwind {\nret ptr @x\n}",
         "declare void @no_such_function()\ndefine void @f() nounwind {\ncall void @no_such_function()\nret void\n}",
+        "@x = internal global i64 1, align 8192\ndefine ptr @f() nounwind {\nret ptr @x\n}",
     ],
 )
 def test_what_is_unknown_is_refused(text):
@@ -215,6 +216,15 @@ def test_threads_may_need_the_general_entry_at_the_same_time():
     """Each may load it, and the code of all of them must stay: most of such processes crashed when one replaced the other."""
     for _ in range(6):
         subprocess.run([sys.executable, "-c", TOGETHER], check=True)
+
+
+def test_what_follows_from_the_processors_words_is_not_kept(monkeypatch):
+    """The cache holds what LLVM says, and not what qddot makes of it, which another version may see otherwise."""
+    found = this_computer()
+    monkeypatch.setattr(llvm, "computer", lambda *words: words)
+    version, triple, cpu, features = llvm.this_computer.__wrapped__()
+    assert (cpu, f"LLVM {version} for {triple}") == (found.cpu, found.maker)
+    assert features["sse2"] is True
 
 
 def test_a_processor_is_known_by_what_it_says():

@@ -9,7 +9,6 @@ import subprocess
 import sys
 from functools import cache
 
-import llvmlite.binding as llvm
 import pytest
 
 from qddot.compile.llvm import this_computer
@@ -68,7 +67,7 @@ def test_aarch64_gives_the_bits_of_x86():
     ],
 )
 def test_what_a_computer_can(triple, features, expected):
-    found = computer(triple, "some-cpu", llvm.FeatureMap(features))
+    found = computer("22.1.0", triple, "some-cpu", features)
     assert (found.vector_bytes, found.fma) == expected
 
 

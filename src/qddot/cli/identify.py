@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import os
 import shlex
 import sys
+from pathlib import Path
 from typing import Any
 
 import click
@@ -106,7 +106,8 @@ def command(
 def are_long(files: tuple[str, ...]) -> bool:
     """Return True if files are better read piece by piece, in constant memory; shorter ones tell more when they are read whole, as
     friction's change with a recorded temperature."""
-    return sum(os.path.getsize(file) for file in files if os.path.exists(file)) > LONG
+    paths = [part for file in map(Path, files) for part in (file, *file.glob("*"))]  # a bag is a folder
+    return sum(path.stat().st_size for path in paths if path.is_file()) > LONG
 
 
 def named_columns(pairs: tuple[tuple[str, str], ...]) -> dict[str, str | list[str]]:

@@ -75,7 +75,10 @@ def densely(arguments: Sequence[object]) -> list[object] | None:
             if x.dtype.kind not in "fiu" or x.itemsize > 8 or not 0 < x.size < FEW or x.ndim == 0:
                 return None
             if x.dtype is not DOUBLE or x.strides[-1] != 8:
-                x = np.array(x, DOUBLE, order="C")
+                if x.dtype.kind == "f" and x.itemsize < 8 and not np.isfinite(x).all():
+                    return None
+                x, given = np.empty(x.shape), x  # `np.array` would keep a dtype that is equal to DOUBLE, but another object
+                x[...] = given
                 changed = True
         elif not isinstance(x, str | None):
             return None

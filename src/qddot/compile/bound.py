@@ -36,7 +36,7 @@ class Bound:
     """
 
     def __init__(self, evaluate: Evaluator, kernel: Kernel, ordinary: Callable[[dict[str, np.ndarray], Any], object]) -> None:
-        from qddot.compile.direct import Direct  # only now, with LLVM
+        from qddot.compile.direct import Direct  # only when it is needed: it takes 3 ms to import
 
         self._ordinary, program = ordinary, kernel.program
         self.inputs = {x.name: np.zeros(x.shape) for x in program.inputs}

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import ctypes
 import inspect
+import os
 import sys
+import threading
 from collections.abc import Callable, Mapping
 from functools import cache
 from types import MethodType
@@ -88,18 +90,39 @@ def is_waiting(function: Any) -> bool:
     return isinstance(held, tuple) and held[1] is None
 
 
+_lock = threading.Lock()
+
+
+def renew_lock() -> None:
+    global _lock
+    _lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=renew_lock)  # the thread that held it may not exist in the child
+
+
 def become(function: Callable, other: Callable) -> bool:
-    """Replace a builtin function in place by another of the same calling convention. Return False, with nothing done, if their
-    layout is not the known one."""
-    old, new = function.__self__, other.__self__  # type: ignore[attr-defined]
-    for x, held in ((function, old), (other, new)):
-        if word(x, OBJECT).value != id(held) or word(x, DEFINITION).value != ctypes.addressof(held[2]):
-            return False
-    new[-1].append(old)  # kept alive: a call in progress may still use it
-    ctypes.pythonapi.Py_IncRef(ctypes.py_object(new))
-    word(function, DEFINITION).value, word(function, OBJECT).value = word(other, DEFINITION).value, id(new)
-    ctypes.pythonapi.Py_DecRef(ctypes.py_object(old))
-    return True
+    """Replace a waiting function in place by another of the same calling convention, unless another thread has done so. Return
+    False, with nothing done, if their layout is not the known one.
+
+    Other threads may call the function at any moment. So the object is replaced first: the waiting function's code calls any
+    object, while the new code can read the new object only.
+    """
+    with _lock:
+        if not is_waiting(function):
+            return True
+        old, new = function.__self__, other.__self__  # type: ignore[attr-defined]
+        for x, held in ((function, old), (other, new)):
+            if word(x, OBJECT).value != id(held) or word(x, DEFINITION).value != ctypes.addressof(held[2]):
+                return False
+        new[-1].append(old)  # kept alive: a call in progress may still use it
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(new))
+        definition, of_object, of_definition = word(other, DEFINITION).value, word(function, OBJECT), word(function, DEFINITION)
+        of_object.value = id(new)
+        of_definition.value = definition
+        ctypes.pythonapi.Py_DecRef(ctypes.py_object(old))
+        return True
 
 
 def word(function: Callable, offset: int) -> ctypes.c_int64:

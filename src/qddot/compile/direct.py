@@ -3,8 +3,8 @@
 One piece of machine code (`direct_ir`) serves every method of every robot. It reads a table that describes the method's arguments
 and results, and its ways: for each choice of options (compared by identity, since names in programs are interned) the kernel for
 one state, and the loop over many states once a batch has needed it. Arrays must be float64 with contiguous rows, all of one batch.
-Other calls (a list), and those that may end in an error (a NaN, a singular state), go to the ordinary method. For one state there
-is a faster entry (`entry_ir`).
+Other calls, and those that may end in an error (a NaN, a singular state), go to the ordinary method, which gives lists and strided
+arrays back as dense arrays. For one state there is a faster entry (`entry_ir`).
 
 The code is LLVM IR for the layout of CPython's and NumPy's public structures (`layout`), which is verified first. If it differs,
 there are no direct entries, a warning is given, and nothing else changes.
@@ -69,8 +69,8 @@ class Shape(NamedTuple):
         ranks, results = [len(x.shape) for x in program.inputs], [len(shape) for shape in shapes(kernel)]
         if kernel.is_empty or kernel.dtype != np.float64 or set(ranks) != {1}:
             return None
-        if max(margins, *(x.size for x in program.inputs)) > LARGEST or len(ranks) + len(program.outputs) > ARGUMENTS:
-            return None
+        if max(margins, *(x.size for x in program.inputs)) > LARGEST or len(ranks) + len(results) >= ARGUMENTS:
+            return None  # one is for margins
         if len(ranks) > ROWS["input"][0] or len(results) > ROWS["output"][0] or max(results) > 3:
             return None
         if 0 in results[1:] or results[0] == 0 < len(results) - 1:
@@ -181,7 +181,6 @@ class Direct:
 
     def learn_call(self, kernels: Kernels, quantity: str, arguments: Sequence[Any], options: Mapping[str, Any]) -> None:
         """Enter the kernel for the options of a call into the table, so that further calls with these options go directly to it."""
-        self.generalise()
         inputs = len(self.shape.inputs)
         named = {name: value for name, value in options.items() if name != "out"}
         chosen = dict.fromkeys(self.options) | dict(zip(self.options, arguments[inputs:])) | named
@@ -189,9 +188,16 @@ class Direct:
         if known and len(arguments) >= inputs:
             given = {name: value for name, value in chosen.items() if value is not None}
             self.learn(tuple(chosen.values()), kernels.kernel(quantity, DOUBLE, given))
+            self.generalise()
 
     def learn(self, chosen: tuple[Any, ...], kernel: Kernel) -> None:
-        """Enter the kernel for these options into the table, with its loop over many states if that has been compiled."""
+        """Enter the kernel for these options into the table, with its loop over many states if that has been compiled.
+
+        A kernel whose results have another shape than the table's (coordinates of a rotation may be three numbers or four) is not
+        entered: calls with its options take the ordinary way.
+        """
+        if Shape.of(kernel) != self.shape:
+            return
         with self.lock:
             known = next((k for k, (values, _) in enumerate(self.ways) if all(a is b for a, b in zip(values, chosen))), None)
             if known is None and len(self.ways) == ROWS["way"][0]:
@@ -230,7 +236,7 @@ def admit(entry: Callable, kind: type, function: Callable) -> None:
 def addresses() -> dict[str, int]:
     """Return the addresses of the functions and types of Python and NumPy that the code needs."""
     python = {"vectorcall": "PyObject_Vectorcall", "incref": "Py_IncRef", "decref": "Py_DecRef"}
-    python |= {"save": "PyEval_SaveThread", "restore": "PyEval_RestoreThread"}
+    python |= {"save": "PyEval_SaveThread", "restore": "PyEval_RestoreThread", "forget_error": "PyErr_Clear"}
     found = {name: layout.function_address(symbol) for name, symbol in python.items()}
     arrays, ufuncs = layout.array_api(), layout.ufunc_api()
     found |= {"array_type": arrays[layout.ARRAY_TYPE], "array_new": arrays[layout.ARRAY_NEW], "float64": id(np.dtype(np.float64))}

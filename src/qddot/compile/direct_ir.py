@@ -254,6 +254,7 @@ def direct() -> Iterator[str]:
     body = [f"%v_at = add i64 %v, {ITEMS // 8}", at("%keyword", "%kwnames", "%v_at", "i64"), "%value_at = add i64 %nargs, %v"]
     body += [at("%value", "%args", "%value_at", "i64"), *counted("m", "%options", each), *is_out]
     body += ["given_out:\nstore i64 %value, ptr %out_room\nbr label %noted\nfound_name:"]
+    body += ["%twice = icmp slt i64 %m, %extra\nbr i1 %twice, label %slow, label %once\nonce:"]
     body += [put("i64 %value", "%chosen", "%m", "%v_chosen"), "br label %noted\nnoted:"]
     yield from counted("v", "%names", body)
     yield "br label %known\nknown:"
@@ -313,7 +314,8 @@ def direct() -> Iterator[str]:
     yield "make:\n%mine = phi ptr [ null, %quaternions ], [ %owned, %r_done ]\n%n = add i64 %inputs, %outputs"
     yield put("ptr %margins_room", "%arrays", "%n", "%margins") + "\nbr i1 %no_out, label %new, label %compute"
     yield "new:\n%failed = call i1 @new_outputs(ptr %table, ptr %outs, ptr %arrays, i64 %batch_rank, i64 %count)"
-    yield "br i1 %failed, label %out_of_memory, label %compute\nout_of_memory:\ncall void @free(ptr %mine)\nret ptr null"
+    yield "br i1 %failed, label %out_of_memory, label %compute\nout_of_memory:\ncall void @free(ptr %mine)"
+    yield function("%forget", "forget_error") + "\ncall void %forget()\nbr label %slow"
     yield "compute:\n%one = icmp eq i64 %batch_rank, 0\nbr i1 %one, label %single, label %many"
     yield "single:\n%wrong1 = call i1 @one_state(ptr %table, ptr %kernel, ptr %arrays)\nbr label %computed"
     arguments = "ptr %table, ptr %kernel, ptr %use, ptr %task, ptr %arrays, ptr %steps, i64 %count"

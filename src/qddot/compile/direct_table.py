@@ -7,7 +7,7 @@ from qddot.compile.phrases import at
 WORDS = (
     "vectorcall", "incref", "decref", "array_type", "array_new", "float64", "kernel", "guest", "guest_function", "none", "next",
     "save", "restore", "clear_flags", "get_flags", "result_type", "inputs", "outputs", "margins", "options", "ways", "quaternions",
-    "q", "worth_loop", "most", "release", "out", "tuple_type", "scalar_of",
+    "q", "worth_loop", "most", "release", "out", "tuple_type", "scalar_of", "forget_error",
 )  # fmt: skip
 WORD = {name: k for k, name in enumerate(WORDS)}
 ROWS = {"input": (6, 2), "output": (8, 5), "option": (4, 1), "quaternion": (8, 1), "way": (16, 7)}

@@ -7,7 +7,7 @@ from functools import cache
 
 import llvmlite.binding as llvm
 
-from qddot.compile.processor import Computer, computer
+from qddot.compile.processor import Computer
 
 
 @cache
@@ -17,10 +17,12 @@ def start() -> None:
     llvm.initialize_native_asmprinter()
 
 
-def this_computer() -> Computer:
-    """Return the computer that this process runs on, as LLVM knows it."""
+def this_computer() -> tuple[str, str, str, dict[str, bool]]:
+    """Return what LLVM says of the computer that this process runs on: the version of LLVM, the system for which it makes code,
+    the processor's name, and what it can do."""
     start()
-    return computer(llvm.get_process_triple(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features())
+    version = ".".join(map(str, llvm.llvm_version_info))
+    return version, llvm.get_process_triple(), llvm.get_host_cpu_name(), dict(llvm.get_host_cpu_features())
 
 
 def object_file(text: str, computer: Computer, effort: int, model: str) -> bytes:

@@ -81,7 +81,7 @@ class Memory:
         protect = ctypes.CDLL(None, use_errno=True).mprotect
         protect.argtypes = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int
         if protect(self.address, size, mmap.PROT_READ | mmap.PROT_EXEC):
-            raise OSError(ctypes.get_errno(), "this system does not let a program make machine code")
+            raise OSError(ctypes.get_errno(), "this system lets no program make machine code (see docs/installation.md)")
 
 
 class Image:
@@ -116,12 +116,14 @@ class Image:
             if s.flags & KEPT and s.kind == CONTENT:
                 memory.write(int(places[k]), file[s.at : s.at + s.size])
         there, word = symbols["value"] + places[of], np.zeros(len(symbols), np.int64)
-        self.functions = {names[k]: memory.address + int(there[k]) for k in np.flatnonzero(of) if names[k]}
+        self.functions = {names[k]: memory.address + int(there[k]) for k in np.flatnonzero((of > 0) & (of < SPECIAL)) if names[k]}
         for place, k in enumerate(rows):
-            address = self.functions[names[k]] if of[k] else known.get(names[k]) or of_process(names[k])
-            memory.write(first_row + ROW * place, JUMP + struct.pack("<Q", address))
-            word[k] = first_row + ROW * place + len(JUMP)
-            there[k] = there[k] if of[k] else first_row + ROW * place
+            jump = first_row + ROW * place
+            address = memory.address + int(there[k]) if of[k] else known.get(names[k]) or of_process(names[k])
+            memory.write(jump, JUMP + struct.pack("<Q", address))
+            word[k] = jump + len(JUMP)
+            if not of[k]:
+                there[k] = jump
         # the distances and addresses that the code needs
         at, whole = places[target] + found["place"], kind == ADDRESS
         distance = np.where(among(kind, BY_TABLE), word[symbol], there[symbol]) + found["addend"] - at
@@ -144,6 +146,8 @@ def sections_of(file: bytes) -> list[Section]:
     sections = [Section(*SECTION.unpack_from(file, start + k * size)) for k in range(count)]
     if odd := [s.kind for s in sections if s.flags & KEPT and s.kind not in (CONTENT, ZEROS)]:
         raise Unloadable(f"sections of the kinds {odd}")  # such as tables for exceptions, which would have to be registered
+    if max((s.align for s in sections if s.flags & KEPT), default=0) > mmap.PAGESIZE:
+        raise Unloadable("a section that is aligned to more than a page")
     return sections
 
 

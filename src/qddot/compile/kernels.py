@@ -85,6 +85,6 @@ class Kernels:
         return self.made[key]
 
     def any_kernel(self, quantity: str) -> Kernel | None:
-        """Return a kernel of the quantity with any options, which do not change its inputs and outputs; None if there is none."""
-        found = (k for key, k in self.made.items() if key[:4] == (quantity, DOUBLE.char, False, False))
+        """Return a kernel of the quantity with any options; None if there is none."""
+        found = (k for key, k in list(self.made.items()) if key[:4] == (quantity, DOUBLE.char, False, False))
         return next(found, None)

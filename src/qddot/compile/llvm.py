@@ -6,7 +6,6 @@ import contextlib
 import functools
 import json
 import os
-import sys
 import threading
 from collections.abc import Mapping
 from types import ModuleType
@@ -18,7 +17,7 @@ import numpy as np
 from qddot.compile import cache, image, shared
 from qddot.compile.kernel_ir import define_kernel, is_short
 from qddot.compile.lanes import Lanes, library
-from qddot.compile.processor import Computer, identity
+from qddot.compile.processor import Computer, computer, identity
 from qddot.graph.expr import without_collection
 from qddot.graph.program import Program
 
@@ -70,8 +69,8 @@ def this_computer() -> Computer:
         return json.dumps(compiler().this_computer()).encode()
 
     with _lock:
-        answer = cache.recall(("computer", identity(), llvmlite.__version__), ask) if image.POSSIBLE else ask()
-    return Computer(*json.loads(answer))
+        answer = cache.recall(("what LLVM says of", identity(), llvmlite.__version__), ask) if image.POSSIBLE else ask()
+    return computer(*json.loads(answer))
 
 
 def compiler() -> ModuleType:
@@ -160,5 +159,5 @@ def loaded(text: str, computer: Computer, effort: int, known: Mapping[str, int],
 
 def object_file(text: str, computer: Computer, effort: int, model: str) -> bytes:
     """Return the object file of a module, from the cache if it is there. `model`: LLVM's code model."""
-    key = (text, computer.cpu, computer.features, llvmlite.__version__, str(effort), model, sys.platform)
+    key = (text, computer.cpu, computer.features, computer.maker, str(effort), model)
     return cache.recall(key, lambda: compiler().object_file(text, computer, effort, model))
