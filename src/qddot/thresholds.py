@@ -249,11 +249,11 @@ POSITION_STEP = 1e-4  # rad or m, for derivatives by differences: truncation and
 STILL_EXPLAINED = 0.05
 TURN_DEGREE = 5  # degree of the polynomial that a joint's speed follows around a turn, for a kernel's length, except for play
 REFINED = 4  # Gauss-Newton steps, with the parameters, for the error that explains most
+HARD_STEP = 1e-6  # rad/s or m/s: in excerpts a step of friction as narrow as this is as good as one without width
 LEAST_GAIN = 1e-4  # times: a torque scaled by less, or by more than its inverse, is no measurement
 LARGEST_TILT = np.pi / 4  # rad: a base that leans by more is mounted another way
 LEANING_ROUNDS = 6  # Gauss-Newton steps for the direction of gravity: from a quarter turn off, four suffice
-# twice the logarithm of the ratio of probabilities: chance makes 11 once in a thousand times, and coloured noise some times as much
-SURELY_LIKELIER = 50.0
+SURELY_LIKELIER = 50.0  # twice the logarithm of odds: chance makes 11 once in a thousand times, coloured noise more
 MOVED = 0.1  # fraction of the parameters beyond their intervals: a fault that leaves only a trace and moves fewer does no harm
 HARM = 0.05  # fraction of the torques of another motion: an arm that is predicted worse is not identified
 LEAST_CLOCK = 1e-4  # relative difference of two clocks: quartz is better, and a log of minutes drifts by less than a sample

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -139,3 +140,32 @@ def test_errors_that_come_and_go_without_moving_parameters_are_no_contact() -> N
     less = 0.6 * (log.t > 10.9) * (viscous * qd[:, 2] + dry * np.tanh(qd[:, 2] / 0.03))
     tau = log.tau - less[:, None] * (np.arange(arm.nv) == 2)
     assert first_reason(arm, replace(log, tau=tau)).startswith("friction changes: friction of elbow_joint")
+
+
+@pytest.mark.parametrize("friction", [{"viscous": False, "coulomb": None}, {"coulomb": "sign"}], ids=["none", "sign"])
+def test_a_delay_is_named_with_friction_of_any_form(friction: dict) -> None:
+    """Also of a model without friction, and with the sign of the speed, whose step has no width."""
+    robot = qddot.load("two_link")
+    parameters = ParameterSet.of(robot, **friction)
+    log = simulated(parameters, truth(parameters), SECONDS, RATE, (2e-5, 0.01), 0, 0)
+    late = Log(log.t, log.q, np.concatenate([log.tau[:8], log.tau[:-8]]), joint_names=log.joint_names)
+    concern = next(c for c in robot.identify(late, parameter_set=parameters).verdict.concerns if c.serious)
+    assert concern.code == "delay", concern
+
+
+def test_units_of_each_joint_are_found_together() -> None:
+    """The heavy joints' are; those of light wrists hardly show."""
+    gains = np.array([1.2, 0.9, 1.1, 1.3, 0.8, 1.15])
+    log = recorded(PUMA)
+    text = str(PUMA.identify(replace(log, tau=log.tau * gains)).verdict)
+    for name, gain in zip(PUMA.joint_names[1:3], gains[1:3] / gains[0]):
+        found = re.search(rf"against joint1: .*?{name} ([\d.]+)", text)
+        assert found is not None, text
+        assert float(found[1]) == pytest.approx(gain, rel=0.02), text
+
+
+def test_equal_arms_that_move_alike_need_equal_torques() -> None:
+    robot = qddot.load("two_link")
+    log = recorded(robot, noise=(0.0, 0.0))
+    concerns = [c.code for c in robot.identify(replace(log, tau=log.tau[:, [0, 0]])).verdict.concerns if c.serious]
+    assert "copied channel" in concerns, concerns

@@ -395,6 +395,20 @@ def test_temps_are_times_in_french_and_temperatures_in_english(tmp_path: Path) -
     same(english, {"t": data["t"], "temperature": np.full((600, 3), 30.0)})
 
 
+def test_limits_and_latencies_are_no_measurements(tmp_path: Path) -> None:
+    data = motion()
+    flat = np.full_like(data["tau"], 50.0)
+    names = ["t", *numbered("q{}"), *numbered("current{} [A]"), *numbered("bound{} [Nm]")]
+    log = Log.load(written(tmp_path / "a.csv", names, data["t"], data["q"], data["tau"], flat), gains=[1.0, 1.0, 1.0])
+    same(log, {name: data[name] for name in ("t", "q", "tau")})
+    noisy = 0.5 + np.random.default_rng(0).random(len(data["t"]))
+    names = ["wait [ms]", *numbered("q{}"), *numbered("tau{}")]
+    path = written(tmp_path / "b.csv", names, noisy, data["q"], data["tau"])
+    assert len(Log.load(path, rate=100.0)) == len(noisy)
+    with pytest.raises(InputError, match="no time column"):
+        Log.load(path)
+
+
 def test_units_tell_a_quantity_only_if_nothing_else_has_them(tmp_path: Path) -> None:
     data = motion()
     names = ["t", *numbered("A{} [°]"), *numbered("n{} [U/min]"), *numbered("M{} [Nm]")]

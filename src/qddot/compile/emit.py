@@ -18,7 +18,7 @@ def start() -> None:
 
 
 def this_computer() -> tuple[str, str, str, dict[str, bool]]:
-    """Return what LLVM says of the computer that this process runs on: the version of LLVM, the system for which it makes code,
+    """Return LLVM's description of the computer that this process runs on: the version of LLVM, the system for which it makes code,
     the processor's name, and what it can do."""
     start()
     version = ".".join(map(str, llvm.llvm_version_info))

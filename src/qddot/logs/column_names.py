@@ -48,6 +48,7 @@ REFERENCE = {
 }  # fmt: skip
 ELSEWHERE = {"tcp", "tool", "ee", "eef", "flange", "cart", "cartesian", "pose", "force", "wrench", "ext", "external", "gripper"}
 """Words for quantities of the tool or of its contacts: six numbers that are not per joint, or torques that are not the drives'."""
+BOUNDS = {"limit", "limits", "max", "min", "maximum", "minimum", "threshold", "latency", "delay"}  # of what is not measured
 NANO = {"nanosec", "nanosecs", "nsec", "nsecs", "nano"}  # of a column with the rest of seconds
 MOTOR_SIDE = {"theta", "dtheta", "thetadot"}  # where there are `q` and `dq`, too, these are of the motors, as of a Franka
 MEASURABLE = set().union(*(words for quantity, words in WORDS.items() if quantity != "t"))

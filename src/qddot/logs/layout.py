@@ -10,6 +10,7 @@ import numpy as np
 
 from qddot.errors import InputError, near_matches
 from qddot.logs.column_names import (
+    BOUNDS,
     ELSEWHERE,
     JOINT_WORDS,
     MEASURABLE,
@@ -81,6 +82,11 @@ def layout_of(table: Table, columns: Mapping[str, Choice] | None, joint_names: S
             candidate = guessed(table, groups, quantity, found.get("q"), joints, findings)
             if candidate:
                 found[quantity] = candidate
+    for quantity in ("t", "qd", "qdd", "tau", "current"):  # what no name tells
+        if quantity not in found and not (quantity in ("tau", "current") and {"tau", "current"} & found.keys()):
+            candidate = known_by_unit(table, groups, quantity, found.get("q"), joints, findings)
+            if candidate:
+                found[quantity] = candidate
     if "tau" in found:
         found.pop("current", None)
     for quantity, group in found.items():
@@ -138,8 +144,9 @@ def guessed(
             rated.append((rating, name, group))
     rated.sort(key=lambda rating: rating[0])
     if not rated:
-        by_unit = known_by_unit(groups, quantity, q, joint_names, findings)
-        return named_as_joints(groups, joint_names, findings) if quantity == "q" and by_unit is None else by_unit
+        if quantity != "q":
+            return None
+        return known_by_unit(table, groups, "q", q, joint_names, findings) or named_as_joints(groups, joint_names, findings)
     best = [rating for rating in rated if rating[0] == rated[0][0]]
     if len(best) > 1 and quantity != "t":
         raise InputError(
@@ -153,21 +160,28 @@ def guessed(
 
 
 def known_by_unit(
-    groups: dict[str, Group], quantity: str, q: Group | None, joint_names: Sequence[str], findings: list[Finding]
+    table: Table, groups: dict[str, Group], quantity: str, q: Group | None, joint_names: Sequence[str], findings: list[Finding]
 ) -> Group | None:
-    """Return the only columns, one for each joint (or one of times), whose units in brackets are the quantity's: `M1 [Nm]`; else
-    None."""
+    """Return the only columns, one for each joint (or one of times that increase), whose units in brackets are the quantity's:
+    `M1 [Nm]`; else None. Limits and other constants are no measurements."""
     joints = 1 if quantity == "t" else len(joint_names) or (len(q.members) if q else 0)
     found = []
     for name, group in groups.items():
         right = group.numbered and all(quantity_of(unit) == quantity for unit in group.units)
-        elsewhere = tokens(name) & (REFERENCE | ELSEWHERE | MEASURABLE)
-        if right and not elsewhere and len(group.members) == (joints or len(group.members)):
+        elsewhere = tokens(name) & (REFERENCE | ELSEWHERE | MEASURABLE | BOUNDS)
+        if right and not elsewhere and len(group.members) == (joints or len(group.members)) and varies(table, group, quantity):
             found.append(group)
     if len(found) != 1:
         return None
     findings.append(Finding("assumed", "columns", f"{quantity}: {found[0]}, by their unit"))
     return found[0]
+
+
+def varies(table: Table, group: Group, quantity: str) -> bool:
+    """Return True if columns are not all constant; if those of times increase."""
+    columns = [table.columns[name] if at is None else table.columns[name][:, at] for name, at in group.members]
+    steps = np.stack([np.diff(column.astype(float)) for column in columns])
+    return bool((steps > 0).all() if quantity == "t" else (steps != 0).any())
 
 
 def guessed_temperature(groups: Iterable[Group], q: Group, joint_names: Sequence[str], findings: list[Finding]) -> Group | None:

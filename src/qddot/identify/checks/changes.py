@@ -44,11 +44,13 @@ def changes(trial: Trial) -> Iterator[Alternative]:
     for j, name in enumerate(trial.names):
         only = trial.only(j)
         yield dragged(trial, sliding * only, j)
-        yield stepped(trial, "friction changes", f"friction of {name}", friction * only, laws[j], j)
+        if laws[j].shape[-1]:
+            yield stepped(trial, "friction changes", f"friction of {name}", friction * only, laws[j], j)
         yield stepped(trial, "gain changes", f"the torque of {name}", torques * only, None, j)
         yield drifting(trial, f"the torque of {name}", torques * only, j)
     if trial.nv > 1:
-        yield stepped(trial, "friction changes", "friction of all joints", friction, np.concatenate(laws, axis=-1))
+        if all(law.shape[-1] for law in laws):
+            yield stepped(trial, "friction changes", "friction of all joints", friction, np.concatenate(laws, axis=-1))
         yield stepped(trial, "gain changes", "the torque of all joints", torques)
         yield drifting(trial, "the torque of all joints", torques)
     yield from for_a_while(trial)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 
 import numpy as np
@@ -89,29 +89,37 @@ def units(trial: Trial) -> Iterator[Alternative]:
 def gains(trial: Trial) -> Iterator[Alternative]:
     """Torques, of one joint or of each, that are scaled."""
     tau = trial.rigid  # friction is no evidence, since its parameters scale along
-    found = [
-        (1 + float(size), left) for (size,), left in (trial.with_columns((tau * trial.only(j))[..., None]) for j in range(trial.nv))
-    ]
+    found = []
+    for j in range(trial.nv):
+        sizes, left = trial.with_columns((tau * trial.only(j))[..., None])
+        found.append((1 + sizes, left))
     best = int(np.argmin([score(left) for _, left in found]))
-    found[best] = min(found[best], sharper_gain(trial, best, found[best][0]), key=lambda one: score(one[1]))
-    for j, (gain, left) in enumerate(found):
+    found[best] = min(found[best], sharper_gains(trial, [best], found[best][0]), key=lambda one: score(one[1]))
+    for j, ((gain,), left) in enumerate(found):
         yield trial.told("gain", f"torques of {trial.names[j]} are {gain:.3g} times what those of the others say", left, j)
     if trial.nv > 2:
-        sizes, left = trial.with_columns(np.stack([tau * trial.only(j) for j in range(1, trial.nv)], axis=-1))
-        told = ", ".join(f"{name} {1 + size:.3g}" for name, size in zip(trial.names[1:], sizes))
+        others = list(range(1, trial.nv))
+        sizes, left = trial.with_columns(np.stack([tau * trial.only(j) for j in others], axis=-1))
+        each, left = min((1 + sizes, left), sharper_gains(trial, others, 1 + sizes), key=lambda one: score(one[1]))
+        told = ", ".join(f"{name} {gain:.3g}" for name, gain in zip(trial.names[1:], each))
         yield trial.told("gain", f"torques are in a unit of their own at each joint, against {trial.names[0]}: {told}", left)
 
 
-def sharper_gain(trial: Trial, j: int, gain: float) -> tuple[float, Left]:
-    """Gain of the torques of joint j and the residuals, by Gauss-Newton steps from a first value: parameters fitted to torques with
-    a gain far from 1 are those of no arm, and say little of the gain."""
-    only, left = trial.only(j), trial.left
+def sharper_gains(trial: Trial, joints: Sequence[int], gains: np.ndarray) -> tuple[np.ndarray, Left]:
+    """Gains (d,) of the torques of d joints and the residuals, by Gauss-Newton steps from first values: parameters fitted to
+    torques with a gain far from 1 are those of no arm, and say little of the gain."""
+    scale, left = np.ones(trial.nv), trial.left
+
+    def scaled(theta: np.ndarray) -> np.ndarray:
+        return np.stack([trial.rigid_of(theta) * trial.only(j) for j in joints], axis=-1)
+
     for _ in range(REFINED):
-        tau = trial.motion.tau / np.where(only, gain, 1.0)
-        (more,), left = trial.with_torques_and(tau, lambda theta: (trial.rigid_of(theta) * only)[..., None])
-        gain *= 1 + float(more)
-        if not LEAST_GAIN < abs(gain) < 1 / LEAST_GAIN:
-            return 1.0, trial.left
+        scale[joints] = gains
+        more, left = trial.with_torques_and(trial.motion.tau / scale, scaled)
+        gains = gains * (1 + more)
+        if not np.all((np.abs(gains) > LEAST_GAIN) & (np.abs(gains) < 1 / LEAST_GAIN)):
+            return np.ones(len(gains)), trial.left
+    scale[joints] = np.abs(gains)
     assert left.theta is not None
-    theta = np.append(left.theta[:-1], gain - 1)
-    return gain, left._replace(noise=left.noise * np.where(only, abs(gain), 1.0), theta=theta)
+    theta = np.append(left.theta[: trial.base.rank], gains - 1)
+    return gains, left._replace(noise=left.noise * scale, theta=theta)

@@ -45,13 +45,15 @@ def dead(names: Sequence[str], tau: Range) -> list[Concern]:
 
 
 def copied(names: Sequence[str], left: Errors, motion: MotionSummary) -> list[Concern]:
-    """Report channels that are the same, sample by sample; positions only if the model does not fit, as joints may move alike."""
+    """Report channels that are the same, sample by sample. Where the model fits, joints may move alike, and equal ones need equal
+    torques then."""
     signals = motion.excerpt
     fits = np.linalg.norm(structure(left.rms, motion.noise)) <= MISSED * np.linalg.norm(left.size)
     found = []
     for what, x in (("torques", signals.tau_raw), *(() if fits else (("positions", signals.q),))):
         for i, j in combinations(range(len(names)), 2):
-            if np.ptp(x[:, i]) > 0 and np.array_equal(x[:, i], x[:, j]):
+            alike = fits and np.array_equal(signals.q[:, i], signals.q[:, j])
+            if np.ptp(x[:, i]) > 0 and np.array_equal(x[:, i], x[:, j]) and not alike:
                 text = f"the {what} of {names[i]} and {names[j]} are the same, sample by sample: one is a copy of the other"
                 found.append(Concern("copied channel", text, joints=(names[i], names[j])))
     return found

@@ -84,7 +84,8 @@ def shifted(trial: Trial, late: np.ndarray, delay: float | np.ndarray) -> np.nda
 
 def drift(trial: Trial) -> Iterator[Alternative]:
     """A torque that drifts, of one joint: tau + a t + b t^2."""
-    t = (trial.signals.t - trial.signals.t[0]) / np.ptp(trial.signals.t)
+    t = trial.signals.elapsed - trial.signals.elapsed[0]
+    t = t / t[-1]
     for j, name in enumerate(trial.names):
         Z = trial.only(j)[:, None] * np.stack([t, t**2], axis=-1)[:, None]
         (a, b), left = trial.with_columns(Z, passing=True)
@@ -137,7 +138,8 @@ def pace(trial: Trial) -> Iterator[Alternative]:
 
 def warming(trial: Trial) -> Iterator[Alternative]:
     """Friction, of all joints or of one, that changes in the course of the log."""
-    t = (trial.signals.t - trial.signals.t[0]) / np.ptp(trial.signals.t)
+    t = trial.signals.elapsed - trial.signals.elapsed[0]
+    t = t / t[-1]
     changing = trial.sliding_torques[..., None] * np.stack([t, t**2], axis=-1)[:, None]
     joints = [(f"of {name}", trial.only(j), (j,)) for j, name in enumerate(trial.names)]
     for what, some, named in [("of all joints", np.ones(trial.nv, bool), ()), *joints]:

@@ -26,6 +26,7 @@ from qddot.identify.regression.rows import Rows, Samples
 from qddot.identify.regression.signals import Signals
 from qddot.thresholds import (
     DRY_BLUR,
+    HARD_STEP,
     INDEPENDENT,
     POSTURES,
     STILL_EXPLAINED,
@@ -72,7 +73,7 @@ class Trial:
         torques have been low-passed accordingly. None: the rates as they are."""
         if self.signals.thinned == 1:
             return None
-        width = self.base.parameter_set.widths
+        width = np.maximum(self.base.parameter_set.widths, HARD_STEP)
         return motion.qd * width / np.maximum(np.hypot(width, DRY_BLUR * np.abs(motion.qdd) / self.signals.rate), 1e-300)
 
     def each(self, rows: np.ndarray) -> list[np.ndarray]:
@@ -315,7 +316,7 @@ class Trial:
         `passing`: they change in the course of the log, so that one half of it does not show what they do in the other."""
         known = self.by_turns if passing else self.known
         theta, left = fitted(known.with_columns(Z * self.moving[..., None]), len(self.given))
-        return theta[-Z.shape[-1] :], left
+        return theta[self.base.rank :], left
 
     def with_torques(self, tau: np.ndarray) -> Left:
         """Residuals of the model fitted to the same motion with other torques (N, nv)."""
