@@ -1,7 +1,8 @@
 """The cache of machine code on disk, so that a robot that was compiled once starts faster the next time.
 
 The key is a digest of everything that determines the code: the IR itself (which contains model, quantity, options and precision),
-the processor and its features, LLVM's version and the optimisation level. So an entry can be missing or broken, but never stale.
+the processor and its features, LLVM's version, its target and the optimisation level. So an entry can be missing
+or broken, but never stale.
 
 Loading machine code means trusting it. An entry is loaded only from a directory and a file that belong to this user alone, and only
 if its seal is right: a keyed digest of its key and its code, by a secret file beside the entries. So an entry that was damaged,

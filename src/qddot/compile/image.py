@@ -85,7 +85,8 @@ class Memory:
 
 
 class Image:
-    """The loaded code of an object file, which must be trusted. It is released with this object.
+    """The loaded code of an object file, which must be trusted and made here: it may call functions outside, but not read variables
+    outside, and nothing is run when it is loaded. It is released with this object.
 
     Args:
         known: addresses of functions that the code may call, by name; all others are those of the process.

@@ -49,7 +49,7 @@ def changes(trial: Trial) -> Iterator[Alternative]:
         yield stepped(trial, "gain changes", f"the torque of {name}", torques * only, None, j)
         yield drifting(trial, f"the torque of {name}", torques * only, j)
     if trial.nv > 1:
-        if all(law.shape[-1] for law in laws):
+        if any(law.shape[-1] for law in laws):
             yield stepped(trial, "friction changes", "friction of all joints", friction, np.concatenate(laws, axis=-1))
         yield stepped(trial, "gain changes", "the torque of all joints", torques)
         yield drifting(trial, "the torque of all joints", torques)
