@@ -139,7 +139,10 @@ PACE_REACH = 3  # halves of a kernel around a decimated sample from which its pa
 # rad/s or m/s, over which dry friction takes its step. Recorded drives take theirs at 0.03 and more: in three such logs friction
 # and predictions are best with this (0.02 takes 2.5 % from the Coulomb friction of the fastest joint, 0.05 adds 2.5 % to another's)
 STANDSTILL = 0.03
-NARROWEST = 0.25  # fraction of a joint's change of speed from sample to sample: on a narrower step hardly a sample would lie
+NARROWEST = 0.05  # fraction of a joint's change of speed from sample to sample: narrower ones show only in joints that creep
+HELD_KERNELS = 0.25  # kernels that a joint stays in place to count as held by friction: the filter hides shorter holds
+HELD_SECONDS = 0.05  # the same in seconds, where kernels are shorter: rounded positions may stand still for so long in a slow turn
+HELD_TURN = 0.1  # rad/s^2 or m/s^2: a turn in which a joint accelerates less is not one that the torques make but a hold
 WIDEST = 0.5  # fraction of a joint's usual speed: a wider step looks like viscous friction; 0.8 hides which torques were exchanged
 SLOW_STEP = 0.06  # rad/s or m/s up to which a step may be as wide as a joint's usual speed; with 0.02 other laws absorb the rest
 STANDSTILL_ROUNDS = 2  # rounds of parameters and speeds by turns: a third round changes speeds by a few per cent
@@ -239,9 +242,8 @@ TRIAL_WINDOW = 8
 TRIAL_RATE = 8
 LAW_SAMPLES = 20_000  # samples examined for laws of friction: 80 s at 250 Hz, with all their turns
 DRY_BLUR = 0.5  # samples: half the rise of a step after a low-pass at half the rate of samples
-# rows a joint that are fitted, about, and rounds of weights and parameters in turn
-TRIAL_ROWS = 600
-TRIAL_ROUNDS = 6
+TRIAL_ROWS = 600  # rows a joint that are fitted, about
+TRIAL_ROUNDS = 6  # rounds of weights and parameters in turn
 TRIAL_FIFTHS = 5  # parts of a log, each predicted by the others: the halves of a short log move too differently to compare laws
 TRIAL_SETTLED = 1e-3  # fraction of a joint's noise: a smaller change of it ends the rounds of weights
 POSITION_STEP = 1e-4  # rad or m, for derivatives by differences: truncation and rounding are both about 1e-8 of a torque
@@ -256,6 +258,7 @@ LEANING_ROUNDS = 6  # Gauss-Newton steps for the direction of gravity: from a qu
 SURELY_LIKELIER = 50.0  # twice the logarithm of odds: chance makes 11 once in a thousand times, coloured noise more
 MOVED = 0.1  # fraction of the parameters beyond their intervals: a fault that leaves only a trace and moves fewer does no harm
 HARM = 0.05  # fraction of the torques of another motion: an arm that is predicted worse is not identified
+LEAST_PLAY = 3e-4  # rad or m, an arc minute: the least play of gears, while joints that stick before they turn look like less
 LEAST_CLOCK = 1e-4  # relative difference of two clocks: quartz is better, and a log of minutes drifts by less than a sample
 LONGEST_DELAY = 1.0  # s: a later torque is not a delayed one but another recording
 DELAYS_TRIED = (-0.2, -0.1, -0.05, 0.05, 0.1, 0.2)  # s, for single joints, since a first derivative holds for short delays only
@@ -311,12 +314,10 @@ SETTLED = 0.01  # fraction of an error of the initial state that may be left whe
 FEWEST_PREDICTED = 8  # smallest number of samples of a segment, and of the parabola through its start
 POSITION_EXACT = 1e-6  # fraction of a joint's travel: no position is known better
 PARAMETER_STEP = 1e-6  # fraction of a parameter's size, for derivatives by differences
-# of the errors that may come from the rule of integration, and substeps at most until then
-INTEGRATION_ERROR = 0.1
-MOST_SUBSTEPS = 8
-# by which the errors must fall for another round, and rounds at most
-ERRORS_FALL = 0.02
-OUTPUT_ERROR_ROUNDS = 12
+INTEGRATION_ERROR = 0.1  # fraction of the errors that may come from the rule of integration
+MOST_SUBSTEPS = 8  # substeps at most, until they come from there
+ERRORS_FALL = 0.02  # fraction by which the errors must fall for another round
+OUTPUT_ERROR_ROUNDS = 12  # rounds at most
 SQUARES_FALL = 0.01  # decrease of the squared errors for another step: less is a tenth of a standard deviation
 STEP_KEPT = (0.25, 0.75)  # fractions of the expected decrease: below the first, damping is raised, above the second it is reduced
 LINEARISED_EVALUATIONS = 1000  # evaluations of the linearised errors, which take hardly any time
@@ -349,9 +350,8 @@ IDLE_SHARE = 0.2  # fraction of a block's even share of the information: a block
 FAILS_THERE = 1.5  # times the rms of all samples: a place with larger errors is named
 FAILURE_PARTS = 8  # parts of the range of positions and of times in which errors are compared
 FAILURE_SAMPLES = 0.05  # fraction of the samples: places with fewer are ignored
-# times the standstill speed, below which a joint is slow; fraction of its top speed, above which it is fast
-SLOW_TIMES = 3.0
-FAST_PART = 0.7
+SLOW_TIMES = 3.0  # times the standstill speed, below which a joint is slow
+FAST_PART = 0.7  # fraction of its top speed, above which it is fast
 FOLDS = 5  # parts of a single recording that are left out in turn
 
 # While the robot moves ------------------------------------------------------------------------------------------------------

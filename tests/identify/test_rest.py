@@ -7,7 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import qddot
 from qddot.identify import Log, ParameterSet, base_parameters, pieces, prepare, reduce
+from qddot.identify.regression.bodies import with_parameters
 from qddot.identify.regression.pieces import streamed
 from qddot.identify.regression.stream import stream
 from tests.identify.arms import random_arm
@@ -141,3 +143,34 @@ def test_a_fault_is_named_though_all_joints_rest_for_long() -> None:
     fit = ROBOT.identify(Log(log.t, log.q, tau, joint_names=ROBOT.joint_names))
     assert not fit.verdict
     assert any(c.kind == "gain" for c in fit.verdict.concerns), fit.verdict
+
+
+def stepping(seed: int) -> tuple[qddot.Robot, Log]:
+    """An arm with hard dry friction, driven from one posture to the next: joints creep and stick before they stop."""
+    draw = np.random.default_rng(seed)
+    drive = qddot.Drive(coulomb=1.0, viscous=0.3, rotor_inertia=0.02)
+    links = qddot.load("two_link")
+    robot = with_parameters(links, {}, dict.fromkeys(links.joint_names, drive))
+    postures, inertia = draw.uniform(-1.6, 1.6, (22, 2)), np.array([1.5, 0.3])
+
+    def control(t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        k, x = int(t // 1.5), min(t % 1.5 / 0.75, 1.0)
+        way = postures[k + 1] - postures[k]
+        at, speed = x**3 * (10 - 15 * x + 6 * x**2), 30 * x**2 * (1 - x) ** 2 / 0.75
+        return inertia * (30 * (speed * way - qd) + 300 * (postures[k] + at * way - q)) + links.gravity_torque(q)
+
+    control.period = 1e-3  # type: ignore[attr-defined]
+    motion = robot.simulate(postures[0], t=np.arange(30_000) / 1000, step=1e-3, torque=control)
+    tau = (motion.tau[3:-1:4] + motion.tau[4::4]) / 2  # which is held for a millisecond
+    noise = 1e-5 * draw.normal(size=tau.shape), 0.02 * draw.normal(size=tau.shape)
+    return robot, Log(motion.t[4::4], motion.q[4::4] + noise[0], tau=tau + noise[1], joint_names=robot.joint_names)
+
+
+@pytest.mark.parametrize("seed", [1, 2, 7])
+def test_joints_that_stick_for_a_moment_are_no_fault(seed: int) -> None:
+    robot, log = stepping(seed)
+    fit = robot.identify(log)
+    assert fit.verdict, fit.verdict
+    q, qd, qdd = (np.random.default_rng(9).uniform(-x, x, (200, 2)) for x in (1.5, 2.0, 8.0))
+    tau = robot.inverse_dynamics(q, qd, qdd)
+    assert np.linalg.norm(fit.predict(q, qd, qdd) - tau) < 1e-2 * np.linalg.norm(tau)

@@ -147,7 +147,7 @@ def within(trial: Trial, a: int, b: int) -> np.ndarray:
 def for_a_while(trial: Trial) -> Iterator[Alternative]:
     """A contact during some stretch of time, which is left out, if that changes the parameters: errors of a law that is missing
     come and go, too, but wherever they do the parameters are about the same."""
-    power = np.sum((trial.errors / trial.noise) ** 2, axis=1)
+    power = standing_out(trial, trial.errors, trial.noise)
     cuts = trial.cuts(TRIAL_PARTS)
     sums = np.array([power[a:b].sum() for a, b in pairwise(cuts)])
     a, b = about_peak(sums, int(SHORT_WHILE * TRIAL_PARTS))
@@ -163,17 +163,23 @@ def contacts(trial: Trial) -> Iterator[Alternative]:
     cuts, errors, left = trial.cuts(CHANGE_PARTS), trial.errors, trial.left
     some = np.zeros(len(cuts) - 1, bool)
     for _ in range(2):  # parameters fitted without the first contacts reveal further ones
-        some = worst_parts(np.sum((errors / left.noise) ** 2, axis=1), cuts)
+        some = worst_parts(standing_out(trial, errors, left.noise), cuts)
         theta, left = outside(trial, np.repeat(some, np.diff(cuts)))
         errors = trial.measured - trial.regressor.torques(trial.given, theta)
     ends = np.flatnonzero(np.diff(np.concatenate([[False], some, [False]]))).reshape(-1, 2)
-    power = np.array([np.sum((errors / left.noise)[cuts[a] : cuts[b]] ** 2) for a, b in ends])
+    power = np.array([np.sum(standing_out(trial, errors, left.noise)[cuts[a] : cuts[b]]) for a, b in ends])
     stretches = ends[power > WORTH_A_WORD * power.max(initial=0.0)]  # not those that the other samples hardly determine
     told = listed([trial.between(cuts[a], cuts[b]) for a, b in stretches[:PLACES_NAMED]]) if len(stretches) else ""
     more = f" and {len(stretches) - PLACES_NAMED} times more" if len(stretches) > PLACES_NAMED else ""
     found = trial.told("contact", f"something else acts on the arm {told}{more} (contacts?)", left)
     if len(stretches) > 1 and found.share > CLEARLY and trial.elsewhere(found) > MATTERS:
         yield found
+
+
+def standing_out(trial: Trial, errors: np.ndarray, noise: np.ndarray) -> np.ndarray:
+    """Squared errors of all joints together (M,), in units of their noise (nv,), where joints slide on: friction that holds a joint
+    for a moment is no contact."""
+    return np.sum((errors / noise * trial.sliding_on) ** 2, axis=1)
 
 
 def worst_parts(power: np.ndarray, cuts: list[int]) -> np.ndarray:

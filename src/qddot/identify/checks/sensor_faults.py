@@ -16,6 +16,7 @@ from qddot.thresholds import (
     DELAYS_TRIED,
     HYSTERESIS_WIDTHS,
     LEAST_CLOCK,
+    LEAST_PLAY,
     LONGEST_DELAY,
     MOST_OF_IT,
     PACES_TRIED,
@@ -167,6 +168,8 @@ def backlash(trial: Trial) -> Iterator[Alternative]:
         return Samples(q, qd, qdd, trial.motion.tau)
 
     for j, size, left in refined(trial, moved):
+        if abs(2 * size) < LEAST_PLAY:
+            continue
         text = f"positions of {trial.names[j]} have {abs(2 * size):.2g} rad (m) of play, as behind a gear with backlash"
         yield trial.told("backlash", text, left, j)
 

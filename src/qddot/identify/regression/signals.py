@@ -25,7 +25,7 @@ from qddot.logs.resample import Even, evened, is_uniform
 from qddot.logs.spectrum import densities, noise_floor
 from qddot.logs.spikes import Despiked, without_spikes
 from qddot.logs.table import Finding
-from qddot.thresholds import HIGHEST_CUTOFF, NOISE_SAMPLES, PACE_REACH, SPIKE_SHARE
+from qddot.thresholds import HELD_KERNELS, HELD_SECONDS, HELD_TURN, HIGHEST_CUTOFF, NOISE_SAMPLES, PACE_REACH, SPIKE_SHARE
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,7 +129,8 @@ class Signals:
 
         It is four times the range of a joint's positions over the length of a kernel, for the slowest such stretch that contains
         the sample. A joint that takes this long to turn from a speed v to -v, evenly, covers a range of v times the length over 4.
-        So a shorter turn has a higher pace, and noise of positions does not count as motion, as noise of speeds would.
+        So a shorter turn has a higher pace, and noise of positions does not count as motion, as noise of speeds would. It is 0
+        where a joint is held in place for part of a kernel: a turn as long, with an acceleration of HELD_TURN, would cover more.
         """
         return self._at_samples(self._grid_paces) if self.log_paces is None else self.log_paces
 
@@ -154,23 +155,19 @@ class Signals:
         for k, slowest in enumerate(self._grid_paces):
             grid, centres = self.grid(k), self.centres(k)
             first = (centres.start - grid.start) // grid.step
-            about.append(minimum_filter1d(slowest, **self._pace_window)[first : first + len(centres)])
+            about.append(minimum_filter1d(slowest, **window(self.low_pass.rows))[first : first + len(centres)])
         return np.concatenate(about)
 
     @cached_property
     def _grid_paces(self) -> list[np.ndarray]:
         """For each segment the paces at the samples of its grid."""
-        seconds, found = (self._pace_window["size"] - 1) * self.factor / self.rate, []
+        rows, step, found = self.low_pass.rows, self.factor / self.rate, []
+        few = min(max(1, round(HELD_KERNELS * rows), round(HELD_SECONDS / step / 2)), rows)
         for k, segment in enumerate(self.segments):
             q = self.q[segment][self.grid(k).start :: self.factor]
-            within = maximum_filter1d(q, **self._pace_window) - minimum_filter1d(q, **self._pace_window)
-            found.append(minimum_filter1d(within, **self._pace_window) * (4 / seconds))
+            pace, briefly = slowest_pace(q, rows, step), slowest_pace(q, few, step)
+            found.append(np.where(briefly < HELD_TURN * few * step, 0.0, pace))
         return found
-
-    @property
-    def _pace_window(self) -> dict[str, Any]:
-        """Arguments of a moving minimum or maximum on the grid, as long as a kernel."""
-        return {"size": 2 * self.low_pass.rows + 1, "axis": 0, "mode": "nearest"}
 
     @property
     def owned(self) -> slice:
@@ -194,6 +191,17 @@ class Signals:
             inside, ends = reached(self.centres(k), low_pass.half, segment)
             parts.append(low_pass.decimated(np.asarray(x)[inside], **ends))
         return np.concatenate(parts)
+
+
+def slowest_pace(q: np.ndarray, rows: int, step: float) -> np.ndarray:
+    """Pace (N, n) of positions by stretches of so many rows to each side, see `Signals.paces`; `step`: between two rows, s."""
+    within = maximum_filter1d(q, **window(rows)) - minimum_filter1d(q, **window(rows))
+    return minimum_filter1d(within, **window(rows)) * (2 / (rows * step))
+
+
+def window(rows: int) -> dict[str, Any]:
+    """Arguments of a moving minimum or maximum over so many rows to each side."""
+    return {"size": 2 * rows + 1, "axis": 0, "mode": "nearest"}
 
 
 def reached(centres: range, half: int, segment: slice) -> tuple[slice, dict[str, int]]:

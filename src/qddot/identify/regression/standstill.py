@@ -35,8 +35,8 @@ def standstill_speeds(robot: Robot, signals: Signals, laws: Mapping[str, Any] = 
 
     By turns, all parameters are fitted with the speeds found so far, and for each joint the speed is chosen at which its friction,
     fitted anew, leaves the smallest residual: of unfiltered torques, since a turn is shorter than the low-pass. The speed lies
-    between a quarter of the change of the joint's speed from sample to sample, below which hardly a sample lies within the step,
-    and half of its rms speed, above which the step would look like viscous friction; the whole of it for a joint so slow that it is
+    between a twentieth of the change of the joint's speed from sample to sample, below which only creeping joints show a step, and
+    half of its rms speed, above which the step would look like viscous friction; the whole of it for a joint so slow that it is
     hardly faster than such a step is wide. A joint that does not move keeps the default.
 
     Args:
