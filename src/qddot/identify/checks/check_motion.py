@@ -23,6 +23,7 @@ from qddot.thresholds import (
     COLOUR,
     CONDITION,
     FEWEST_BLOCKS,
+    MOST_OF_IT,
     MOVES,
     POSTURES,
     ROUNDED_MATTERS,
@@ -66,11 +67,17 @@ def excitation(
             text += f"alone it would be {percent(by_noise, 1)}), by {percent(missed)} since the model misses something: "
             found.append(Concern("unknown elsewhere", text + described(base, motion)))
     if motion is not None and left is not None and factors is not None:
-        off = unpredicted(estimate, factors, left.ends) / float(np.linalg.norm(left.size))
+        each = unpredicted(estimate, factors, left.ends)
+        off = float(np.linalg.norm(each) / np.linalg.norm(left.size))
         if off > max(UNCERTAIN, left.relative):  # a larger residual means that the model is at fault rather than the motion
             size = f"{off:.0%} of the torques" if off < 1 else "more than the torques themselves"
-            text = f"with parameters of one half of the log, {size} of the other half would be missed (at most {UNCERTAIN:.0%}), "
-            text += f"beyond the {left.relative:.1%} that remain of the whole: it is too short for so many parameters, or "
+            worst = int(np.argmax(each))
+            rests = f", which rests for {factors.left_out[worst]:.0%} of the log" if factors.left_out[worst] > MOST_OF_IT else ""
+            where = f", worst at {factors.base.parameter_set.robot.joint_names[worst]}{rests}" if len(each) > 1 else ""
+            text = f"with parameters of one half of the log, {size} of the other half would be missed (at most {UNCERTAIN:.0%}"
+            text += (
+                f"{where}), beyond the {left.relative:.1%} that remain of the whole: it is too short for so many parameters, or "
+            )
             found.append(Concern("halves disagree", f"{text}its halves move too differently: {described(base, motion)}"))
     if motion is not None and estimate.known.sum() < estimate.by_chance:
         text = f"only {estimate.known.sum()} of {base.rank} parameters are known to a factor of two, where chance alone would make "

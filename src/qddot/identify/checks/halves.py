@@ -17,19 +17,19 @@ from qddot.identify.regression.estimators import Estimate, solve, squared_errors
 from qddot.identify.regression.reduction import Factors
 
 
-def unpredicted(estimate: Estimate, factors: Factors, ends: np.ndarray) -> float:
-    """Rms torque that parameters of one half of the log miss of the other, over both halves and all joints, N m, without what the
-    parameters of the whole log miss anyway. 0 if the log cannot be halved. `ends`: index of the filtered sample behind each
+def unpredicted(estimate: Estimate, factors: Factors, ends: np.ndarray) -> np.ndarray:
+    """Rms torque of each joint (nv,) that parameters of one half of the log miss of the other, over both halves, N m, without what
+    the parameters of the whole log miss anyway. 0 if the log cannot be halved. `ends`: index of the filtered sample behind each
     recording."""
     both = halves(factors, ends)
     if not all(both):
-        return 0.0
+        return np.zeros(len(factors.columns))
     first, second = (factors.merged(blocks) for blocks in both)
     columns = factors.columns
     by_first, by_second = (solve(estimate.base, columns, R, estimate.sigma) for R in (first, second))
     unseen = squared_errors(columns, first, by_second) + squared_errors(columns, second, by_first)
     own = squared_errors(columns, first, estimate.theta) + squared_errors(columns, second, estimate.theta)
-    return float(np.sqrt(max(np.sum(unseen - own), 0.0) / factors.counts.sum()))
+    return np.sqrt(np.maximum(unseen - own, 0.0) / factors.counts.sum())
 
 
 def halves(factors: Factors, ends: np.ndarray) -> tuple[list[int], list[int]]:
