@@ -4,7 +4,8 @@ Each alternative is fitted like the model, and the one that explains most of the
 the share). Friction that the model lacks is not mistaken for one of them, since it depends on other signals.
 
 An alternative must hold in both halves of a log: with parameters of one half it must predict the other, up to the limit that holds
-for the model itself. Otherwise it only adds freedom to parameters that the log does not determine.
+for the model itself. Otherwise it only adds freedom to parameters that the log does not determine. Nor may its parameters be those
+of no arm: all positions reversed explain a gravity that points upwards, with inertia and friction that are negative.
 
 Small errors (a delay, a tilt, an offset of a zero) add a column each, the derivative of the predicted torque with respect to the
 error, whose parameter is the size of the error. Others (a sign, an order of joints, no gravity) are tried as they are.
@@ -76,7 +77,7 @@ class Alternatives:
     def found(self) -> list[Alternative]:
         """The alternatives that predict one half of the log from the other, in the order of `in_order`."""
         tried = chain(*(faults(self.trial) for faults in TRIED), backlash(self.fine_trial))
-        found = [one for one in tried if one.unpredicted < UNCERTAIN]
+        found = [one for one in tried if one.unpredicted < UNCERTAIN and self.is_of_an_arm(one)]
         if max((one.share for one in found if one.kind != "rate"), default=0.0) < CLEARLY:
             found += [one for one in misdrawn(self.trial) if one.unpredicted < UNCERTAIN]
         best = next(iter(in_order(found)), None)
@@ -107,6 +108,10 @@ class Alternatives:
             return None
         theta = Trial(base, np.zeros(base.rank), many(self.signals)).fit[0]
         return Alternatives(base, theta, self.signals)
+
+    def is_of_an_arm(self, one: Alternative) -> bool:
+        """False if the parameters that an alternative takes are those of no arm."""
+        return one.left is None or one.left.theta is None or self.trial.is_an_arm(one.left.theta[: self.base.rank])
 
     def told_by(self, poor: bool) -> list[Alternative]:
         """Alternatives that a log can tell: all of them, or of a `poor` one those that do not change in its course."""

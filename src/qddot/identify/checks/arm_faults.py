@@ -86,7 +86,7 @@ def not_carried(trial: Trial, more: np.ndarray) -> np.ndarray:
 
 
 def told_gravity(where: np.ndarray) -> str:
-    return f"gravity is ({', '.join(f'{x:.3g}' for x in where + 0.0)}) m/s^2"
+    return f"gravity is ({', '.join(f'{x:.3g}' for x in np.round(where, 2) + 0.0)}) m/s^2"
 
 
 def down(trial: Trial) -> np.ndarray:

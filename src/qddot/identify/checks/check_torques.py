@@ -124,7 +124,7 @@ def driving(estimate: Estimate, trial: Trial, left: Errors) -> list[Concern]:
             text = f"friction of {name} came out driving it, with {-power:.2g} +- {deviation:.1g} W"
             found.append(Concern("driving friction", f"{text}: its torques or positions have the other sign", joints=(name,)))
     if len(found) == len(trial.names) > 1:
-        if trial.inertia_power < 0:
+        if not trial.is_an_arm(estimate.theta):
             return [Concern("sign", f"friction and inertia came out negative: all torques have the other sign ({found[0].text})")]
         text = f"friction of all joints came out driving them, as if time ran backwards ({found[0].text})"
         return [Concern("time", text)]

@@ -252,12 +252,24 @@ class Trial:
         values = self.theta if theta is None else theta
         return self.regressor.torques(self.whole, np.where([some(name) for name in self.base.names], values, 0.0))
 
-    @property
-    def inertia_power(self) -> float:
-        """Mean of `qdd . M qdd` along the log, which is positive for every arm."""
-        rest = np.zeros_like(self.motion.q)
-        moved, still = (self.predicted(self.motion._replace(qd=rest, qdd=a)) for a in (self.motion.qdd, rest))
-        return float(np.mean(np.sum(self.motion.qdd * (moved - still), axis=1)))
+    @cached_property
+    def powers(self) -> np.ndarray:
+        """What each base parameter adds to the mean of `qdd . M qdd` along the log and to the mean power of friction, and what
+        known parameters add (2, r + 1). The sums are positive for every arm, whatever its motion."""
+        rest, slides = np.zeros_like(self.motion.q), np.array([is_friction(name) for name in self.base.names])
+        moved, still = (self.rows(self.motion._replace(qd=rest, qdd=a)) for a in (self.motion.qdd, rest))
+        found = np.zeros((2, self.base.rank + 1))
+        for j, (pushed, whole, here) in enumerate(zip(self.each(moved - still), self.each(self.whole), self.regressor.columns)):
+            by_inertia = self.motion.qdd[:, j] @ pushed / len(rest)
+            found[0, here] += by_inertia[:-1]
+            found[0, -1] -= by_inertia[-1]  # the last column is what is measured less what is known
+            found[1, here] += self.motion.qd[:, j] @ (whole[:, :-1] * slides[here]) / len(rest)
+        return found
+
+    def is_an_arm(self, theta: np.ndarray) -> bool:
+        """False if parameters (r,) have inertia and friction that are both negative."""
+        inertia, friction = self.powers @ np.append(theta, 1.0)
+        return bool(inertia >= 0 or friction > 0)
 
     def only(self, j: int) -> np.ndarray:
         """Mask (nv,) that is True for joint j only."""
