@@ -121,8 +121,8 @@ class Trial:
 
     @cached_property
     def holding(self) -> np.ndarray:
-        """Filtered torques (M, nv), N m, by which friction may differ from its law: at a turn, where a joint is as slow as friction's
-        step is wide, it may hold the joint for a moment with any torque up to its own."""
+        """Filtered torques (M, nv), N m, by which friction may differ from its law: at a turn, where a joint is as slow as
+        friction's step is wide, it may hold the joint for a moment with any torque up to its own."""
         slow = self.base.parameter_set.turning(self.motion.qd)
         return np.abs(self.filtered(slow * np.max(np.abs(self.sliding_torques) * slow, axis=0)))
 
