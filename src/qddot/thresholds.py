@@ -16,6 +16,7 @@ MOST_SAMPLES = 1e8  # samples of a generated motion: 1e8 of seven joints take 20
 KEPT_IN_MEMORY = 16 * 2**20  # bytes of parsed tables kept in memory; larger recordings that are read repeatedly are kept in a file
 LONGEST_PREAMBLE = 50  # lines above the line of column names
 POSSIBLE_RATES = (1.0, 20e3)  # Hz: from too slow to show a motion to a drive's current loop; other rates mean another unit of time
+SLOWEST_RATE = 2.5  # Hz, of arrays: slower ones show no acceleration, and 1 or 2 kHz with times in milliseconds are 1 or 2 Hz
 LARGEST_ANGLE = 4 * np.pi  # rad: beyond two turns an angle is more likely in degrees
 ENDLESS_ANGLE = 40 * np.pi  # rad: twenty turns, more than an axis without limits makes during an identification
 FAR_BEYOND_LIMITS = 3.0  # times a joint's largest angle: zeros and tolerances explain less, while degrees are 57 times radians

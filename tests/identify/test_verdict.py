@@ -210,6 +210,23 @@ def test_units_of_torque_are_told() -> None:
     assert fit.verdict.has("units")
 
 
+@pytest.mark.parametrize("unit", [1e-3, 1.0, 1e3])
+def test_units_are_told_by_inertia_where_no_weight_shows(unit: float) -> None:
+    """A SCARA lifts by a slider only, whose weight is the same everywhere, like an offset."""
+    scara = qddot.load("scara")
+    parameters = ParameterSet.of(scara)
+    theta = np.array([x * (0.05 if name.startswith("joint4") else 1.0) for name, x in zip(parameters.names, truth(parameters))])
+    log = simulated(parameters, theta, 20.0, 200.0, (1e-6, 0.01), 1)
+    verdict = scara.identify(changed(log, tau=unit * log.tau), parameter_set=parameters).verdict
+    assert (not verdict, verdict.has("units")) == (unit != 1.0, unit != 1.0), verdict
+
+
+@pytest.mark.parametrize("rate", [200.0, 1000.0])
+def test_milliseconds_are_told(rate: float) -> None:
+    log = simulated(PARAMETERS, THETA, 10.0, rate, (1e-5, 0.05), 1)
+    assert fitted(changed(log, t=1000 * log.t)).verdict.concerns[0].code == "units"
+
+
 def test_residuals_that_drift_make_intervals_wider() -> None:
     log = simulated(PARAMETERS, THETA, 40.0, 100.0, (1e-5, 0.05), 1)
     drifting = fitted(changed(log, tau=log.tau + np.cumsum(np.random.default_rng(0).normal(size=log.tau.shape), axis=0) / 10))
