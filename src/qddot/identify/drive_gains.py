@@ -96,7 +96,8 @@ def drive_gains(
     """Find the gains of all drives from two motions, the second with a known load; the arm's own parameters need not be known.
 
     Args:
-        unloaded, loaded: logs (or `Samples`) of the arm alone and with the load, with the drives' signals instead of torques.
+        unloaded, loaded: logs, names of their files, or `Samples`, of the arm alone and with the load; with the drives' signals
+            instead of torques.
         load: the known load, in the axes of `frame`.
         frame: the frame that carries it; None: the tip of the only chain.
         parameter_set: the parameters of the arm; None: links, rotors, viscous and Coulomb friction, offsets.

@@ -101,7 +101,7 @@ def payload(
     Args:
         robot: the robot as identified without the load; or the fit (`robot.identify(log)`), whose uncertainty is then included.
             With a robot, deviations and intervals take the arm as known exactly.
-        recorded: a log with the load, or `Samples`; for poses at rest qd and qdd are zero.
+        recorded: a log with the load, the name of its file, or `Samples`; for poses at rest qd and qdd are zero.
         unloaded: another log, of any motion without the load, from which the arm's own torques are then found, so that only the
             geometry of the robot is used. None: the robot predicts them.
         frame: the frame that carries the load and in whose axes it is returned; None: the tip of the only chain.
