@@ -25,7 +25,7 @@ from scipy.optimize import least_squares
 
 from qddot.errors import ConvergenceError, InputError
 from qddot.identify.deviations import deviations
-from qddot.identify.payload import load_regressor
+from qddot.identify.load_equations import load_regressor
 from qddot.identify.regression.base import base_parameters
 from qddot.identify.regression.motions import Recorded, moved
 from qddot.identify.regression.parameter_set import ParameterSet
