@@ -116,6 +116,13 @@ def test_what_is_wrong_is_named(code: str) -> None:
     assert (code, joints) in [(concern.code, concern.joints) for concern in fit.verdict.concerns], fit.verdict
 
 
+def test_a_unit_comes_before_what_is_wrong_besides() -> None:
+    """A brake that drags is the lesser fault in torques a thousand times too large."""
+    dragged = channel(2, LOG.tau[:, 2] + DRAGGED)
+    verdict = fitted(replace(dragged, tau=1000 * dragged.tau)).verdict
+    assert [concern.code for concern in verdict.concerns[:2]] == ["units", "brake"], verdict
+
+
 def test_a_small_joint_is_judged_by_itself() -> None:
     """What a wrist is off by, hardly shows in all torques together."""
     noise = np.convolve(np.random.default_rng(0).normal(size=len(LOG)), np.ones(40) / 40, "same")
