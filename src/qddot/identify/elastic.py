@@ -147,8 +147,8 @@ def from_both(robot: Robot, motor: Signals, link: Signals, base: Base) -> Elasti
         A[:, :, r + len(MOTOR) * j : r + len(MOTOR) * (j + 1)] = own
         A[1, :, r + len(MOTOR) * n + 3 * j : r + len(MOTOR) * n + 3 * j + 3] = np.stack([wound, rate, np.ones_like(wound)], axis=1)
         A[:, :, -1] = tau
-        moving = motor.kernel_paces[:, j] >= STANDSTILL
-        rows += [motor.decimated(part)[moving] for part in A]
+        moving = motor.moves(np.full(n, STANDSTILL))[:, j : j + 1]
+        rows += [found[counts[:, 0]] for found, counts in (motor.decimated_where(part, moving) for part in A)]
     theta, sigma = weighted(rows)
     std = np.sqrt(np.diagonal(covariance_by_blocks(rows, sigma)))
     gears, spread = (x[r + len(MOTOR) * n :].reshape(n, 3) for x in (theta, std))
@@ -218,8 +218,9 @@ def wound_rows(
         own = motor_columns(motor, j)[:, first:]
         motors = np.zeros((len(q), len(c), own.shape[1]))
         motors[:, j] = own
-        A = motor.decimated(np.column_stack([Y[:, j], motors.reshape(len(q), -1), tau[:, j]]))
-        found.append(A[motor.kernel_paces[:, j] >= STANDSTILL])
+        moving = motor.moves(np.full(len(c), STANDSTILL))[:, j : j + 1]
+        A, counts = motor.decimated_where(np.column_stack([Y[:, j], motors.reshape(len(q), -1), tau[:, j]]), moving)
+        found.append(A[counts[:, 0]])
     return found
 
 

@@ -244,9 +244,9 @@ class Fit:
         log = self.judged
         error = log.tau_raw - self._identified[0].inverse_dynamics(log.q, log.qd, log.qdd)
         slow = self.parameter_set.rest_speeds  # rests are left out, as in the errors of the fit
-        moving, filtered_moving = log.paces >= slow, log.kernel_paces >= slow
-        filtered = relative(log.decimated(error)[filtered_moving], log.decimated(log.tau_raw)[filtered_moving])
-        return filtered, relative(error[moving], log.tau_raw[moving])
+        moving = log.moves(slow)
+        (left, counts), (measured, _) = (log.decimated_where(x, moving) for x in (error, log.tau_raw))
+        return relative(left[counts], measured[counts]), relative(error[moving], log.tau_raw[moving])
 
     def predict(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
         """Predict torques (N, nv) for a motion, with every identified parameter."""

@@ -69,8 +69,9 @@ def joint_rows(base: Base, signals: Signals, more: list[np.ndarray], j: int) -> 
     moved = evaluator.at(signals.q, signals.qd, signals.qdd)
     Y = moved.row(j) @ parameter_set.T[np.ix_(evaluator.used[j], np.array(base.independent, int))]
     tau = signals.tau_raw[:, j] - (moved.known()[:, j] if evaluator.knows else 0.0)
-    A = signals.decimated(np.column_stack([Y, *(z[:, j] for z in more), tau]))
-    return A[signals.kernel_paces[:, j] >= parameter_set.rest_speeds[j]]
+    moving = signals.moves(parameter_set.rest_speeds)[:, j : j + 1]
+    A, counts = signals.decimated_where(np.column_stack([Y, *(z[:, j] for z in more), tau]), moving)
+    return A[counts[:, 0]]
 
 
 def check_shown(names: tuple[str, ...], rows: list[np.ndarray], r: int) -> None:

@@ -15,7 +15,7 @@ from numpy.lib.stride_tricks import as_strided, sliding_window_view
 from scipy.fft import irfft, next_fast_len, rfft
 
 from qddot.errors import InputError
-from qddot.thresholds import KERNEL_LENGTH, KERNEL_SHAPE, MOST_SAMPLES, SMOOTH_RATE
+from qddot.thresholds import KERNEL_LENGTH, KERNEL_SHAPE, MOST_OF_IT, MOST_SAMPLES, SMOOTH_RATE
 
 FIRST = np.array([1 / 280, -4 / 105, 1 / 5, -4 / 5, 0.0, 4 / 5, -1 / 5, 4 / 105, -1 / 280])
 KERNELS_AT_ONCE = 8  # rows of a matrix of shifted kernels: few, so that it has few zeros, but enough for a fast product of matrices
@@ -134,6 +134,18 @@ class LowPass:
         out = np.empty((count, flat.shape[1]), order="F" if by_channel else "C")
         (by_blocks if by_channel else by_rows)(flat, smooth, factor, out)
         return out.reshape(count, *np.shape(x)[1:])
+
+    def decimated_where(self, x: np.ndarray, kept: np.ndarray, **how: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the signal x (N, k) smoothed along the samples that are kept, and True for those of its rows, both (M, k), of
+        whose kernel more than half lies on kept samples. `kept` is (N, k) or (N, 1); `how`: as for `decimated`.
+
+        Where samples are left out, the kernel is cut and its rest scaled to sum 1, as at the ends of x. Other rows are arbitrary.
+        """
+        share = self.decimated(kept.astype(float), **how)
+        counts = share > MOST_OF_IT
+        return self.decimated(np.where(kept, x, 0.0), **how) / np.where(counts, share, 1.0), np.broadcast_to(
+            counts, (len(share), x.shape[1])
+        )
 
 
 def by_blocks(x: np.ndarray, taps: np.ndarray, factor: int, out: np.ndarray) -> None:

@@ -39,7 +39,7 @@ from qddot.thresholds import (
 def changes(trial: Trial) -> Iterator[Alternative]:
     """Alternatives that hold for a part of the log only, or grow in its course."""
     acting = (trial.sliding_torques, trial.torques, directions(trial))
-    friction, torques, sliding = (trial.filtered(x) * trial.moving for x in acting)
+    friction, torques, sliding = (trial.filtered(x) for x in acting)
     laws = friction_columns(trial)
     for j, name in enumerate(trial.names):
         only = trial.only(j)

@@ -67,25 +67,25 @@ def asked_for(trial: Trial, share: float, joints: np.ndarray) -> Clipped:
     kept = (np.abs(touched) < UNTOUCHED) | ~joints
     theta, left = fitted(trial.known.of_rows(kept), len(trial.given))
     asked = trial.regressor.torques(trial.whole, theta) + trial.known_torques
-    errors = trial.filtered(tau - asked) * trial.moving
+    errors = trial.filtered(tau - asked)
     levels = np.tile([[-np.inf], [np.inf]], trial.nv)
     for j in np.flatnonzero(joints).tolist():
         for k, s in enumerate((-1, 1)):
             beyond = s * tau[s * tau[:, j] > s * ends[k, j], j]
-            level, lost = beyond_level(trial, s * errors[:, j], s * asked[:, j], beyond)
-            levels[k, j], errors[:, j] = s * level, errors[:, j] - s * lost * trial.moving[:, j]
+            level, lost = beyond_level(trial, j, s * errors[:, j], s * asked[:, j], beyond)
+            levels[k, j], errors[:, j] = s * level, errors[:, j] - s * lost
     noise = np.maximum(rms(errors), least_noise(trial.known.G.sum(axis=0), len(errors)))
     return Clipped(levels, np.stack([asked.min(axis=0), asked.max(axis=0)]), left._replace(noise=noise))
 
 
-def beyond_level(trial: Trial, errors: np.ndarray, asked: np.ndarray, largest: np.ndarray) -> tuple[float, np.ndarray]:
-    """Find the level, among the `largest` torques, at which the required torque (N,) is clipped, in some tenths of the log or in
-    all, with the smallest remaining errors (M,); and the torque lost by that, filtered (M,). Infinity and 0 if no level explains
-    much."""
+def beyond_level(trial: Trial, j: int, errors: np.ndarray, asked: np.ndarray, largest: np.ndarray) -> tuple[float, np.ndarray]:
+    """Find the level, among the `largest` torques, at which the required torque (N,) of joint j is clipped, in some tenths of the
+    log or in all, with the smallest remaining errors (M,); and the torque lost by that, filtered (M,). Infinity and 0 if no level
+    explains much."""
     if not len(largest):
         return np.inf, np.zeros_like(errors)
     levels = np.quantile(largest, np.linspace(0, 1, LEVELS_TRIED))
-    lost = trial.filtered(np.minimum(levels - asked[:, None], 0.0))
+    lost = trial.filtered_of(j, np.minimum(levels - asked[:, None], 0.0))
     tenth = np.arange(len(errors)) * STOP_PARTS // len(errors)
     sums = [np.bincount(tenth, each) for each in (errors**2, *((errors[:, None] - lost) ** 2).T)]
     before, after = sums[0], np.minimum(sums[0], sums[1:])

@@ -21,7 +21,7 @@ def gains_of_joint(
         sets: indices of the columns in each set (sets, k).
         instead_of: returns True for the kinds of the joint's parameters that the columns replace.
     """
-    Z = trial.filtered(columns) * trial.moving[:, j, None]
+    Z = trial.filtered_of(j, columns)
     owner = f"{trial.names[j]}."
     others = np.array([not (name.startswith(owner) and instead_of(name.removeprefix(owner))) for name in trial.base.names])
     G = trial.known.G.sum(axis=0)[:, np.append(others, True)][..., np.append(others, True)]

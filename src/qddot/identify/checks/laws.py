@@ -182,7 +182,7 @@ def with_best_speed(trial: Trial, law: Law, before: Left) -> Law:
 
 def with_columns(trial: Trial, Z: np.ndarray) -> Left:
     """Return the residuals with further columns Z (N, nv, d), each fifth predicted by the others."""
-    return fitted(trial.in_fifths.with_columns(trial.filtered(Z) * trial.moving[..., None]), trial.in_fifths.samples)[1]
+    return fitted(trial.in_fifths.with_columns(trial.filtered(Z)), trial.in_fifths.samples)[1]
 
 
 def new_columns(trial: Trial, law: Law) -> np.ndarray | None:

@@ -68,8 +68,8 @@ def chosen(trial: Trial, columns: list[np.ndarray]) -> list[int]:
     for j, (a, here) in enumerate(zip(trial.each(trial.given), trial.regressor.columns)):
         rows[j][:, here] = a[:, :-1] / trial.noise[j]
     Q = orthonormal(rows.reshape(trial.nv * M, -1))
-    counts = trial.moving[..., None] / trial.noise[:, None]
-    stacked = [np.moveaxis(x * counts, 1, 0).reshape(trial.nv * M, -1) for x in (trial.errors[..., None], *columns)]
+    weights = 1 / trial.noise[:, None]
+    stacked = [np.moveaxis(x * weights, 1, 0).reshape(trial.nv * M, -1) for x in (trial.errors[..., None], *columns)]
     left, *new = (beyond(Q, x) for x in stacked)
     left = left[:, 0]
     whole, found = float(left @ left), []

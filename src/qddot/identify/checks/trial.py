@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.ndimage import maximum_filter1d
 
 from qddot.algorithms.regressor import INERTIAL
 from qddot.identify.checks.normal_equations import Equations, Left, fitted
@@ -28,6 +27,7 @@ from qddot.thresholds import (
     DRY_BLUR,
     HARD_STEP,
     INDEPENDENT,
+    MOST_OF_IT,
     POSTURES,
     STILL_EXPLAINED,
     SURELY_LIKELIER,
@@ -84,11 +84,30 @@ class Trial:
         """Torques (N, nv) of the fit's parameters along a motion, without the known torques."""
         return self.regressor.torques(self.rows(motion, more), self.theta)
 
-    def filtered(self, x: np.ndarray) -> np.ndarray:
+    def smoothed(self, x: np.ndarray) -> np.ndarray:
         """Filter and decimate a signal (N, ...): (M, ...)."""
         low_pass, step = self.signals.low_pass, max(self.signals.factor, len(x) // TRIAL_ROWS)
         ends = {"lead": low_pass.half, "trail": low_pass.half}
         return np.concatenate([low_pass.decimated(x[segment], step, **ends) for segment in self.signals.segments])
+
+    def filtered(self, x: np.ndarray) -> np.ndarray:
+        """Filter and decimate a signal (N, nv, ...) of the joints along the samples at which they move: (M, nv, ...), 0 in rows
+        that do not count."""
+        if self.moving_samples.all():
+            return self.smoothed(x)
+        kept, weights = (a.reshape(*a.shape, *(1,) * (x.ndim - 2)) for a in (self.moving_samples, self.weights))
+        return self.smoothed(x * kept) * weights
+
+    def filtered_of(self, j: int, x: np.ndarray) -> np.ndarray:
+        """Filter and decimate signals (N, k) of joint j likewise: (M, k)."""
+        return self.smoothed(x * self.moving_samples[:, [j]]) * self.weights[:, [j]]
+
+    def filtered_rows(self, rows: np.ndarray) -> np.ndarray:
+        """Filter and decimate rows (N, K) of all joints side by side likewise: (M, K)."""
+        if self.moving_samples.all():
+            return self.smoothed(rows)
+        owners = np.repeat(np.arange(self.nv), np.diff(self.regressor.ends, prepend=0))
+        return self.smoothed(rows * self.moving_samples[:, owners]) * self.weights[:, owners]
 
     def equations(self, rows: np.ndarray, part: np.ndarray | None = None) -> Equations:
         """Normal equations of filtered rows (M, K), by halves of the log or by the `part` (M,) that each row belongs to."""
@@ -107,17 +126,24 @@ class Trial:
     @cached_property
     def given(self) -> np.ndarray:
         """The filtered rows of the model as given (M, K)."""
-        return self.counted(self.filtered(self.whole))
+        return self.filtered_rows(self.whole)
 
     @cached_property
+    def moving_samples(self) -> np.ndarray:
+        """True for samples (N, nv) that count. As in the fit, rests do not, since friction may hold the joint with any torque up to
+        its own."""
+        return self.signals.paces >= self.base.parameter_set.rest_speeds
+
+    @cached_property
+    def weights(self) -> np.ndarray:
+        """Factors (M, nv) that scale to sum 1 what is left of a kernel on samples that count; 0 where that is less than half."""
+        share = self.smoothed(self.moving_samples.astype(float))
+        return np.where(share > MOST_OF_IT, 1 / np.maximum(share, MOST_OF_IT), 0.0)
+
+    @property
     def moving(self) -> np.ndarray:
-        """True for rows (M, nv) that count. As in the fit, rests do not, since friction may hold the joint with any torque up to
-        its own; nor do rows whose kernel touches a rest, since the release of a brake changes the torque at once."""
-        rests = self.signals.paces < self.base.parameter_set.rest_speeds
-        near = {"size": 2 * self.signals.low_pass.half + 1, "axis": 0, "mode": "nearest"}
-        touched = np.concatenate([maximum_filter1d(rests[s].astype(np.int8), **near) for s in self.signals.segments])
-        at = np.rint(self.filtered(np.arange(len(rests), dtype=float)[:, None])[:, 0]).astype(int)  # kernels are symmetric
-        return touched[at] == 0
+        """True for rows (M, nv) that count."""
+        return self.weights > 0
 
     @cached_property
     def holding(self) -> np.ndarray:
@@ -125,12 +151,6 @@ class Trial:
         friction's step is wide, it may hold the joint for a moment with any torque up to its own."""
         slow = self.base.parameter_set.turning(self.motion.qd)
         return np.abs(self.filtered(slow * np.max(np.abs(self.sliding_torques) * slow, axis=0)))
-
-    def counted(self, rows: np.ndarray) -> np.ndarray:
-        """Filtered rows (M, K), set to 0 where their joint rests."""
-        if self.moving.all():
-            return rows
-        return rows * np.repeat(self.moving, np.diff(self.regressor.ends, prepend=0), axis=1)
 
     @cached_property
     def torques(self) -> np.ndarray:
@@ -182,7 +202,7 @@ class Trial:
     @cached_property
     def times(self) -> np.ndarray:
         """Time of each filtered row (M,), s; where it decreases, another recording begins."""
-        return self.filtered(self.signals.t[:, None])[:, 0]
+        return self.smoothed(self.signals.t[:, None])[:, 0]
 
     @cached_property
     def recordings(self) -> np.ndarray:
@@ -224,7 +244,7 @@ class Trial:
     def second(self) -> np.ndarray:
         """True for filtered rows (M,) in the second half of their segment."""
         halves = [later_half(s.stop - s.start) for s in self.signals.segments]
-        return self.filtered(np.concatenate(halves)[:, None].astype(float))[:, 0] > 0.5
+        return self.smoothed(np.concatenate(halves)[:, None].astype(float))[:, 0] > 0.5
 
     @cached_property
     def rigid(self) -> np.ndarray:
@@ -334,12 +354,12 @@ class Trial:
         """Fit the sizes (d,) of errors whose effect on the filtered torques is Z (M, nv, d): the sizes, and the residuals.
         `passing`: they change in the course of the log, so that one half of it does not show what they do in the other."""
         known = self.by_turns if passing else self.known
-        theta, left = fitted(known.with_columns(Z * self.moving[..., None]), len(self.given))
+        theta, left = fitted(known.with_columns(Z), len(self.given))
         return theta[self.base.rank :], left
 
     def with_torques(self, tau: np.ndarray) -> Left:
         """Residuals of the model fitted to the same motion with other torques (N, nv)."""
-        y = self.measured + self.filtered(tau - self.motion.tau) * self.moving
+        y = self.measured + self.filtered(tau - self.motion.tau)
         return fitted(self.known.with_torques(y), len(self.given))[1]
 
     def sought(self, changed: Callable[[float], Samples], step: float, rounds: int, size: float = 0.0) -> tuple[float, Left]:
@@ -348,22 +368,22 @@ class Trial:
         theta, left = (self.theta, self.left) if size == 0 else (None, self.left)
         for _ in range(rounds):
             rows = self.whole if size == 0 else self.rows(changed(size))
-            equations = self.known if size == 0 else self.equations(self.counted(self.filtered(rows)))
+            equations = self.known if size == 0 else self.equations(self.filtered_rows(rows))
             theta = fitted(equations.G, equations.samples)[0] if theta is None else theta
             ahead = self.regressor.torques(self.rows(changed(size + step)), theta)
             slope = (ahead - self.regressor.torques(rows, theta)) / step
-            found, left = fitted(equations.with_columns((self.filtered(slope) * self.moving)[..., None]), equations.samples)
+            found, left = fitted(equations.with_columns(self.filtered(slope)[..., None]), equations.samples)
             theta, size = found[:-1], size + float(found[-1])
         return size, left
 
     def with_torques_and(self, tau: np.ndarray, Z: Callable[[np.ndarray], np.ndarray]) -> tuple[np.ndarray, Left]:
         """Fit the sizes (d,) of errors to the same motion with other torques (N, nv), where the effect Z (N, nv, d) of an error
         depends on the parameters (r,): the sizes, and the residuals."""
-        y = self.measured + self.filtered(tau - self.motion.tau) * self.moving
+        y = self.measured + self.filtered(tau - self.motion.tau)
         rows = self.given.copy()
         rows[:, np.array(self.regressor.ends) - 1] = y
         equations = self.equations(rows)
-        columns = self.filtered(Z(fitted(equations.G, equations.samples)[0])) * self.moving[..., None]
+        columns = self.filtered(Z(fitted(equations.G, equations.samples)[0]))
         theta, left = fitted(equations.with_columns(columns), equations.samples)
         return theta[self.base.rank :], left
 
@@ -375,16 +395,16 @@ class Trial:
         found."""
         sliding = self.sliding(self.motion) if in_other_units else None
         sliding = self.motion.qd if in_other_units and sliding is None else sliding
-        equations = self.equations(self.counted(self.filtered(self.rows(motion, more, sliding))))
-        G = equations.G if Z is None or not Z.shape[-1] else equations.with_columns(self.filtered(Z) * self.moving[..., None])
+        equations = self.equations(self.filtered_rows(self.rows(motion, more, sliding)))
+        G = equations.G if Z is None or not Z.shape[-1] else equations.with_columns(self.filtered(Z))
         return fitted(G, equations.samples)[1]
 
     def instead_and(self, more: np.ndarray, Z: Callable[[np.ndarray], np.ndarray]) -> tuple[np.ndarray, Left]:
         """Fit the sizes (d,) of errors to the same motion with `more` (N, nv, links) added to the links' columns, where the effect
         Z (N, nv, d) of an error depends on the parameters (r,): the sizes, and the residuals without the errors."""
-        equations = self.equations(self.counted(self.filtered(self.rows(self.motion, more))))
+        equations = self.equations(self.filtered_rows(self.rows(self.motion, more)))
         theta, left = fitted(equations.G, equations.samples)
-        found = fitted(equations.with_columns(self.filtered(Z(theta)) * self.moving[..., None]), equations.samples)[0]
+        found = fitted(equations.with_columns(self.filtered(Z(theta))), equations.samples)[0]
         return found[self.base.rank :], left
 
 

@@ -54,7 +54,7 @@ def instrumental(base: Base, signals: Signals, reference: tuple[np.ndarray, np.n
     clean = replace(signals, q=q, qd=qd, qdd=qdd)
     for (block, measured), (_, unseen) in zip(pieces(signals), pieces(clean)):
         Gk, gk, moving = np.zeros((r, r)), np.zeros(r), rows.moving(measured)
-        for j, (A, Z) in enumerate(zip(rows.each(rows(measured)), rows.each(rows(unseen)))):
+        for j, (A, Z) in enumerate(zip(rows.each(rows(measured)), rows.each(rows(unseen._replace(paces=measured.paces))))):
             here, A, Z = rows.columns[j], A[moving[:, j]], Z[moving[:, j]]
             Gk[np.ix_(here, here)] += weights[j] * Z[:, :-1].T @ A[:, :-1]
             gk[here] += weights[j] * Z[:, :-1].T @ A[:, -1]

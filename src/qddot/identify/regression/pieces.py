@@ -20,12 +20,21 @@ class Stretch(NamedTuple):
     """Consecutive samples of a prepared log. Other processes get them too, so they hold arrays only."""
 
     motion: Samples  # these samples, and those at both ends that the filter needs, as far as there are any
-    paces: np.ndarray  # of each joint at each filtered sample (M, nv), see `Signals.paces`
+    paces: np.ndarray  # of each joint on a grid of samples (g, nv), see `Signals.paces_within`
+    grid_start: int  # by how many samples the first one follows the first that is nearest to the same one of the grid
     low_pass: LowPass
     lead: int = 0
     trail: int = 0
     step: int = 1  # number of samples of which one suffices to represent a smooth signal; 1 if all are needed
     cuts: tuple[int, ...] = ()  # indices of the filtered samples at which further blocks begin
+
+    def moving(self, speeds: np.ndarray) -> np.ndarray | None:
+        """Samples (N, nv) at which joints do not rest, by speeds (nv,); None: all of them."""
+        moving = self.paces >= speeds
+        if moving.all():
+            return None
+        nearest = (np.arange(len(self.motion.q)) + self.grid_start) // self.low_pass.factor
+        return moving.take(nearest, axis=0, mode="clip")
 
     def thinned(self) -> Samples:
         """Every `step`-th sample, which suffices for smooth signals."""
@@ -35,6 +44,15 @@ class Stretch(NamedTuple):
     def filtered(self, x: np.ndarray, thinned: bool = False) -> np.ndarray:
         """Filter a signal (N, ...) along all samples, or along the thinned ones: (M, ...)."""
         return self.low_pass.decimated(x, lead=self.lead, trail=self.trail, step=self.step if thinned else 1)
+
+    def filtered_where(self, x: np.ndarray, moving: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Filter a signal (N, k) along the samples at which joints move, and tell which rows count: `LowPass.decimated_where`."""
+        return self.low_pass.decimated_where(x, moving, lead=self.lead, trail=self.trail)
+
+    @property
+    def count(self) -> int:
+        """Number of filtered samples."""
+        return (self.lead + len(self.motion.q) + self.trail - 2 * self.low_pass.half - 1) // self.low_pass.factor + 1
 
 
 def pieces(signals: Signals, blocks: int | None = None, first: int = 0) -> Iterator[tuple[int, Stretch]]:
@@ -59,7 +77,7 @@ def pieces(signals: Signals, blocks: int | None = None, first: int = 0) -> Itera
 
 def blocks_of(signals: Signals, blocks: int | None, first: int) -> Iterator[tuple[int, list[int], int]]:
     """Yield for each segment the number of its first block, the limits of its blocks in decimated samples, and its own number."""
-    moving = np.any(signals.kernel_paces >= STANDSTILL, axis=1)
+    moving = np.any(signals.centre_paces >= STANDSTILL, axis=1)
     moving |= not moving.any()
     total = int(moving.sum())
     most = int(total * signals.factor / signals.rate / SHORTEST_BLOCK)
@@ -83,8 +101,7 @@ def stretch(signals: Signals, k: int, part: slice, cuts: tuple[int, ...] = ()) -
     inside, ends = reached(signals.centres(k)[part], signals.low_pass.half, signals.segments[k])
     motion = Samples(signals.q[inside], signals.qd[inside], signals.qdd[inside], signals.tau_raw[inside])
     step = 1 if any(ends.values()) else signals.low_pass.step  # a kernel that is cut off at an end needs every sample
-    paces = signals.kernel_paces[signals.decimated_segments[k]][part]
-    return Stretch(motion, paces, signals.low_pass, **ends, step=step, cuts=cuts)
+    return Stretch(motion, *signals.paces_within(k, inside), signals.low_pass, **ends, step=step, cuts=cuts)
 
 
 def streamed(chunks: Iterable[Signals]) -> Iterator[tuple[int, Stretch]]:

@@ -167,14 +167,15 @@ def residuals(base: Base, theta: np.ndarray, signals: Signals, rows: Rows | None
     predicted = np.concatenate(found) if len(found) > 1 else found[0]
     if rows.evaluator.knows:
         predicted += parameter_set.known_torque(*motion[:3])
-    moving, filtered_moving = signals.moves(parameter_set.rest_speeds), signals.kernel_paces >= parameter_set.rest_speeds
+    moving = signals.moves(parameter_set.rest_speeds)
+    filtered_predicted, filtered_moving = signals.decimated_where(predicted, moving)
     segment = np.concatenate([np.full(s.stop - s.start, k) for k, s in enumerate(signals.decimated_segments)])
     return Residuals(
         t=signals.t,
         measured=signals.tau_raw,
         predicted=predicted,
-        filtered_measured=signals.decimated(signals.tau_raw),
-        filtered_predicted=signals.decimated(predicted),
+        filtered_measured=signals.decimated_where(signals.tau_raw, moving)[0],
+        filtered_predicted=filtered_predicted,
         segment=segment,
         moving=moving,
         filtered_moving=filtered_moving,

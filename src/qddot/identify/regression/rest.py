@@ -19,7 +19,7 @@ def with_needed_rests(parameter_set: ParameterSet, parts: Iterable[Signals]) -> 
     unknown = np.array([np.any(parameter_set.T[used], axis=0).sum() for used in parameter_set.evaluator().used])
     moving = np.zeros_like(unknown)
     for signals in parts:
-        moving += np.sum(signals.kernel_paces >= parameter_set.rest_speeds, axis=0)
+        moving += np.sum(signals.centre_paces >= parameter_set.rest_speeds, axis=0)
         if np.all(moving >= unknown):
             return parameter_set
     return parameter_set.counting_rests([name for name, few in zip(parameter_set.robot.joint_names, moving < unknown) if few])

@@ -120,10 +120,13 @@ class Rows:
 
         Smooth columns, such as those of links, are computed for every `step`-th sample only; those of dry friction for all.
         """
-        thinned = self.spares and piece.step > 1
+        moving = piece.moving(self.base.parameter_set.rest_speeds)
+        thinned = self.spares and piece.step > 1 and moving is None
         samples = piece.thinned() if thinned else piece.motion
         A = self._scratch("A", len(samples.q), (self.ends[-1],))
         self.fill(A, samples, sharp=not thinned)
+        if moving is not None:
+            return np.concatenate([piece.filtered_where(a, moving[:, [j]])[0] for j, a in enumerate(self.each(A))], axis=1)
         if not thinned:
             return piece.filtered(A)
         found, (q, qd, qdd, tau) = piece.filtered(A, thinned=True), piece.motion
@@ -138,7 +141,10 @@ class Rows:
     def moving(self, piece: Stretch) -> np.ndarray:
         """Mask of the rows (M, nv) that count: not those of resting joints, which Coulomb friction holds with any torque up to its
         own, so that `tau = Y pi` does not hold."""
-        return piece.paces >= self.base.parameter_set.rest_speeds
+        moving = piece.moving(self.base.parameter_set.rest_speeds)
+        if moving is None:
+            return np.ones((piece.count, len(self.columns)), bool)
+        return piece.filtered_where(moving, moving)[1]
 
     def _scratch(self, name: str, N: int, shape: tuple[int, ...]) -> np.ndarray:
         """A buffer (N, ...) of this thread."""

@@ -144,18 +144,29 @@ class Signals:
         """Spread values on the grid of each segment over the samples (N, n), each the nearest."""
         found = []
         for k, (segment, values) in enumerate(zip(self.segments, on_grid)):
-            nearest = (np.arange(segment.stop - segment.start) - self.grid(k).start + self.factor // 2) // self.factor
-            found.append(values.T.take(nearest, axis=1, mode="clip"))
+            found.append(values.T.take(self._nearest(k, np.arange(segment.stop - segment.start)), axis=1, mode="clip"))
         return np.concatenate(found, axis=1).T if len(found) > 1 else found[0].T
 
+    def _nearest(self, k: int, samples: np.ndarray) -> np.ndarray:
+        """For samples of segment k, counted from its start, the nearest of its grid."""
+        return (samples - self.grid(k).start + self.factor // 2) // self.factor
+
+    def paces_within(self, k: int, samples: slice) -> tuple[np.ndarray, int]:
+        """Paces on that part of the grid (g, n) which is nearest to some samples of segment k, and by how many samples the first of
+        these follows the first that is nearest to the same one."""
+        first = samples.start - self.segments[k].start
+        last = len(self._grid_paces[k]) - 1
+        a, b = np.clip(self._nearest(k, np.array([first, samples.stop - 1 - self.segments[k].start])), 0, last).tolist()
+        return self._grid_paces[k][a : b + 1], first - self.grid(k).start + self.factor // 2 - a * self.factor
+
     @cached_property
-    def kernel_paces(self) -> np.ndarray:
-        """Pace of each joint at each decimated sample (M, n), rad/s or m/s: the smallest of `paces` within its kernel."""
+    def centre_paces(self) -> np.ndarray:
+        """Pace of each joint at each decimated sample (M, n), rad/s or m/s, see `paces`."""
         about = []
         for k, slowest in enumerate(self._grid_paces):
             grid, centres = self.grid(k), self.centres(k)
             first = (centres.start - grid.start) // grid.step
-            about.append(minimum_filter1d(slowest, **window(self.low_pass.rows))[first : first + len(centres)])
+            about.append(slowest[first : first + len(centres)])
         return np.concatenate(about)
 
     @cached_property
@@ -184,13 +195,25 @@ class Signals:
 
     def decimated(self, x: np.ndarray) -> np.ndarray:
         """Low-pass and decimate any signal (N, ...) along these samples: (M, ...). Linear in x, so `tau = Y pi` still holds."""
+        return np.concatenate([self.low_pass.decimated(x[inside], **ends) for x, inside, ends in self._reached(x)])
+
+    def decimated_where(self, x: np.ndarray, moving: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Low-pass and decimate a signal (N, k) along the samples at which joints move (N, k) or (N, 1), and tell which of its rows
+        count, both (M, k): see `LowPass.decimated_where`."""
+        if moving.all():
+            found = self.decimated(x)
+            return found, np.ones(found.shape, bool)
+        kept = [moving[inside] for _, inside, _ in self._reached(moving)]
+        parts = [self.low_pass.decimated_where(x[inside], some, **ends) for some, (x, inside, ends) in zip(kept, self._reached(x))]
+        found, counts = zip(*parts)
+        return np.concatenate(found), np.concatenate(counts)
+
+    def _reached(self, x: np.ndarray) -> Iterator[tuple[np.ndarray, slice, dict[str, int]]]:
+        """For each segment the signal, the samples that kernels cover there, and by how many they exceed its ends."""
         if len(x) != len(self):
             raise InputError(f"a signal of {len(x)} samples; the prepared log has {len(self)}")
-        parts, low_pass = [], self.low_pass
         for k, segment in enumerate(self.segments):
-            inside, ends = reached(self.centres(k), low_pass.half, segment)
-            parts.append(low_pass.decimated(np.asarray(x)[inside], **ends))
-        return np.concatenate(parts)
+            yield np.asarray(x), *reached(self.centres(k), self.low_pass.half, segment)
 
 
 def slowest_pace(q: np.ndarray, rows: int, step: float) -> np.ndarray:
