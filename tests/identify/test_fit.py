@@ -284,8 +284,8 @@ def test_no_links_that_exist_are_nearer_to_lwr4() -> None:
     nearest = consistent(R, y, parameters.full_names, prior, **how)
     assert 0.95 < nearest.residual / fit.consistent.residual < 1
     arm, log = identified_robot(parameters, nearest.parameters)[0], fit.judged
-    moving = log.kernel_paces >= parameters.rest_speeds
-    error, tau = (log.decimated(x)[moving] for x in (log.tau_raw - arm.inverse_dynamics(log.q, log.qd, log.qdd), log.tau_raw))
+    moving, both = log.moves(parameters.rest_speeds), (log.tau_raw - arm.inverse_dynamics(log.q, log.qd, log.qdd), log.tau_raw)
+    error, tau = (filtered[counts] for filtered, counts in (log.decimated_where(x, moving) for x in both))
     found = np.linalg.norm(error) / np.linalg.norm(tau)
     told = fit.validation.relative, fit.robot_error[0], found
     print("of an unseen log the fit leaves {:.2%}, fit.robot {:.2%}, the nearest {:.2%}".format(*told))

@@ -108,7 +108,7 @@ def test_chunks_and_threads_leave_out_the_same(log: Log, tmp_path: Path) -> None
     for rows in (700, 1100):
         chunks = list(stream(Log.chunks(tmp_path / "run.npz", ROBOT, rows=rows), 5.0))
         np.testing.assert_allclose(np.concatenate([chunk.paces[chunk.owned] for chunk in chunks]), whole.paces, atol=1e-12)
-        np.testing.assert_allclose(np.concatenate([chunk.kernel_paces for chunk in chunks]), whole.kernel_paces, atol=1e-12)
+        np.testing.assert_allclose(np.concatenate([chunk.centre_paces for chunk in chunks]), whole.centre_paces, atol=1e-12)
         cut = reduce(base, streamed(chunks))
         np.testing.assert_array_equal(cut.rows.sum(axis=0), serial.rows.sum(axis=0))
         for a, b in zip(cut.merged(range(len(cut.R))), serial.merged(range(len(serial.R)))):
@@ -143,6 +143,34 @@ def test_a_fault_is_named_though_all_joints_rest_for_long() -> None:
     fit = ROBOT.identify(Log(log.t, log.q, tau, joint_names=ROBOT.joint_names))
     assert not fit.verdict
     assert any(c.kind == "gain" for c in fit.verdict.concerns), fit.verdict
+
+
+def strokes() -> Log:
+    """From posture to posture at constant speeds, with a stop of 0.4 s at each, where friction holds what it likes: joints speed up
+    and slow down for a quarter of a second, less than a kernel is long."""
+    draw, ramp, rest, last = np.random.default_rng(3), 0.25, 0.4, np.zeros(3)
+    motions, u = [], np.arange(int(1.2 * RATE)) / RATE
+    shape = np.sin(np.pi / 2 * np.clip(np.minimum(u, 0.8 - u) / ramp, 0.0, 1.0)) ** 2 * (u < 1.2 - rest)
+    for _ in range(25):
+        aim = draw.uniform(-1.2, 1.2, 3)
+        motions.append((aim - last) * shape[:, None] / (shape.sum() / RATE))
+        last = aim
+    qd = np.concatenate(motions)
+    q, qdd = (np.cumsum(qd, axis=0) - qd / 2) / RATE, np.gradient(qd, 1 / RATE, axis=0)
+    coulomb = np.array([TRUTH[PARAMETERS.place(f"{joint}.coulomb")] for joint in ROBOT.joint_names])
+    holds = np.repeat(draw.uniform(-1, 1, (25, 3)), len(u), axis=0) * coulomb * (qd == 0)
+    tau = PARAMETERS.matrix(q, qd, qdd) @ TRUTH + holds
+    noisy = q + 1e-5 * draw.normal(size=q.shape), tau + 0.02 * draw.normal(size=q.shape)
+    return Log(np.arange(len(q)) / RATE, *noisy, joint_names=ROBOT.joint_names)
+
+
+def test_what_precedes_and_follows_a_stop_counts() -> None:
+    fit = ROBOT.identify(strokes())
+    assert fit.verdict, fit.verdict
+    assert np.all(fit.factors.left_out < 0.5)  # a third are rests
+    q, qd, qdd = series(ROBOT, np.linspace(0, 10, 200), 5)
+    tau = PARAMETERS.matrix(q, qd, qdd) @ TRUTH
+    assert np.linalg.norm(fit.predict(q, qd, qdd) - tau) < 1e-3 * np.linalg.norm(tau)
 
 
 def stepping(seed: int) -> tuple[qddot.Robot, Log]:
