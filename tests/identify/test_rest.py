@@ -58,7 +58,7 @@ def test_rests_at_the_ends_of_a_log_do_no_harm(log: Log) -> None:
     # rests for 4.6 of the 24.6 s that the filter of the positions leaves of the log, and slow starts
     assert np.all((fit.factors.left_out > 4.5 / 24.6) & (fit.factors.left_out < 6 / 24.6))
     assert any(f.code == "rest" and f"{ROBOT.joint_names[2]} " in f.message for f in fit.findings)
-    assert np.all(fit.training.rms < 0.02)  # the noise before the filter
+    assert np.all(fit.training.rms < 2e-3 * np.linalg.norm(fit.training.size))  # the last stop is faster than the cut-off
     assert fit.estimate.blocks > 30  # as many as without the rests
 
 
