@@ -68,6 +68,22 @@ class ThermalFriction:
         return "\n".join([*lines, f"torques not explained: {self.before:.2%} without, {self.after:.2%} with the temperature"])
 
 
+def next_step(log: Log, found: ThermalFriction | None) -> str:
+    """Return what to do about friction that changes as joints warm, in words; `found`: from the log's own temperatures."""
+    if found is not None:
+        return (
+            f"By the log's temperatures it leaves {found.after:.2%} of the torques: fit.thermal.at(T) is friction at T, and "
+            "fit.thermal.parameters has all others"
+        )
+    warm = f"the warm arm alone is robot.identify(log[{len(log) // 2}:]), if the log is long enough"
+    if log.temperature is not None:
+        return f"The log's temperatures do not explain it; {warm}"
+    return (
+        "With the joints' temperatures in the log (Log(..., temperature=T), or columns={'temperature': [...]} of a file) "
+        f"fit.thermal has friction at any of them; {warm}"
+    )
+
+
 def thermal_friction(
     robot: Robot,
     log: Log,
