@@ -202,7 +202,8 @@ SMALL_LAW_GAIN = 0.15
 TRACE = 0.5
 LAW_AS_WELL = 0.01  # fraction of all torques by which predicted fifths may get worse: joints with small torques do not decide alone
 IMPOSSIBLE_ROUNDS = 3  # rounds of leaving out impossible terms: usually one suffices; further ones mean that another law is at work
-MOST_LAWS = 3  # laws at most
+# laws added at most: each kind there is, and three of them a second time, as with a speed of each joint's own
+MOST_LAWS = 10
 SLOWEST_COG = 2  # times a turn of the joint: effects once a turn are gravity or balancing, a law of their own
 # harmonics of a joint that are sought together: motors cog by their poles and by their slots. Of two on one joint of an irb120,
 # one alone leaves 3 % of the torques, and 5 to 14 % of another motion's
@@ -213,6 +214,8 @@ MOST_HARMONICS = 24  # times a turn of the joint: motors have more poles, but be
 EDGES_WITHIN = (0.05, 0.95)
 EDGES_TRIED = 25
 STRIBECK_SPEEDS = (0.1, 0.3)  # fractions of the usual speed at which Stribeck's curve may have halved
+# times the speed of all joints, at which a joint's own curve may have halved; from the best of them the fit refines it
+OWN_SPEEDS = np.geomspace(0.2, 5.0, 13)
 
 # Verdict: torques -----------------------------------------------------------------------------------------------------------
 

@@ -104,14 +104,14 @@ def with_more(
 ) -> Estimated | None:
     """Estimate with further laws, given as options of `ParameterSet.of`; None as for `with_laws`."""
     parameter_set, options = before.base.parameter_set, dict(options)
-    speeds = dry_speeds(parameter_set.robot, record.signals, options)
-    options |= {"standstill": speeds.standstill} | ({} if speeds.stribeck is None else {"stribeck": speeds.stribeck})
 
     def base() -> Base:
         asked = {**parameter_set.asked, **options}
         return base_parameters(with_needed_rests(ParameterSet.of(parameter_set.robot, **asked), record.parts()))
 
     try:
+        speeds = dry_speeds(parameter_set.robot, record.signals, options)
+        options |= {"standstill": speeds.standstill} | ({} if speeds.stribeck is None else {"stribeck": speeds.stribeck})
         found = estimated(base(), record, method, how, progress)
         if options.get("pulls"):
             options["pulls"] = sharper_edges(found.base, record.signals)

@@ -28,7 +28,7 @@ from qddot.identify.checks.several_faults import SMALL, several
 from qddot.identify.checks.trial import Alternative, Trial
 from qddot.identify.regression.base import Base, base_parameters
 from qddot.identify.regression.drive_terms import POWERS
-from qddot.identify.regression.excerpt import few, many
+from qddot.identify.regression.excerpt import few, many, taken
 from qddot.identify.regression.parameter_set import ParameterSet
 from qddot.identify.regression.residuals import rms
 from qddot.identify.regression.signals import Signals
@@ -72,6 +72,17 @@ class Alternatives:
     def fine_trial(self) -> Trial:
         """The fit on many samples, for effects within the short time in which a joint turns: dry friction, play."""
         return Trial(self.base, self.theta, many(self.signals))
+
+    @cached_property
+    def noise(self) -> np.ndarray:
+        """Rms white noise of the filtered torques (nv,), N m, from the spectrum of the residual: at high frequencies torques have
+        the steps of friction as well, which the fit explains. Of the torques themselves in an excerpt without its noise."""
+        if self.signals.thinned > 1:
+            return self.signals.noise
+        middle = self.signals.middle
+        trial = Trial(self.base, self.theta, taken(self.signals, range(middle.start, middle.stop)))
+        residual = trial.motion.tau - trial.known_torques - trial.torques
+        return np.minimum(self.signals.noise, self.signals.noise_of(residual))
 
     @cached_property
     def found(self) -> list[Alternative]:

@@ -98,10 +98,18 @@ class Signals:
     @cached_property
     def noise(self) -> np.ndarray:
         """Rms white noise of the torques after the filter (n,), N m, from their spectrum at high frequencies."""
+        return self.noise_of(self.tau_raw[self.middle])
+
+    @property
+    def middle(self) -> slice:
+        """Enough samples of the longest segment for a spectrum."""
         longest = max(self.segments, key=lambda s: s.stop - s.start)
         middle, half = (longest.start + longest.stop) // 2, NOISE_SAMPLES // 2
-        some = slice(max(longest.start, middle - half), min(longest.stop, middle + half))
-        density = noise_floor(*densities(self.tau_raw[some], self.rate))
+        return slice(max(longest.start, middle - half), min(longest.stop, middle + half))
+
+    def noise_of(self, tau: np.ndarray) -> np.ndarray:
+        """Rms white noise (n,) that torques (N, n) at this rate have after the filter, from their spectrum at high frequencies."""
+        density = noise_floor(*densities(tau, self.rate))
         return np.sqrt(density * self.rate / 2 * np.sum(self.low_pass.smooth**2))
 
     @property
