@@ -73,7 +73,7 @@ class Corruption(NamedTuple):
     change: what is done.
     names: of it, in a verdict; none where it is tolerated.
     planar: what it is besides in an arm of two parallel axes, the first level: its zero is the base's tilt, and a length is a
-        rate, since gravity and inertia tell the one only by the other.
+        rate, since gravity and inertia tell the one only by the other; so is a lean out of its plane, where gravity is weaker.
     physics: it is no fault of the log but a law that the simplest model lacks.
     """
 
@@ -564,7 +564,7 @@ CORRUPTIONS: dict[str, Corruption] = {
     "all angles 11 % large": Corruption(lambda w: scaled(w, ALL, 1.11), ("scale",)),
     "all in gradians": Corruption(lambda w: scaled(w, ALL, 200 / np.pi), ("units",)),
     "microseconds": Corruption(lambda w: w.with_log(t=1e6 * w.log.t), ("units",)),
-    "clock of all 10 % off": Corruption(lambda w: w.with_log(t=1.1 * w.log.t), ("clock",), ("geometry",)),
+    "clock of all 10 % off": Corruption(lambda w: w.with_log(t=1.1 * w.log.t), ("clock",), ("geometry", "tilt")),
     "sign of a position": Corruption(lambda w: scaled(w, loaded(w), -1.0), ("sign",)),
     "positions exchanged": Corruption(lambda w: exchanged(w, "q"), ("order",)),
     "gears forgotten of two": Corruption(

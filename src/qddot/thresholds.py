@@ -16,13 +16,17 @@ MOST_SAMPLES = 1e8  # samples of a generated motion: 1e8 of seven joints take 20
 KEPT_IN_MEMORY = 16 * 2**20  # bytes of parsed tables kept in memory; larger recordings that are read repeatedly are kept in a file
 LONGEST_PREAMBLE = 50  # lines above the line of column names
 POSSIBLE_RATES = (1.0, 20e3)  # Hz: from too slow to show a motion to a drive's current loop; other rates mean another unit of time
+SLOWEST_RATE = 2.5  # Hz, of arrays: slower ones show no acceleration, and 1 or 2 kHz with times in milliseconds are 1 or 2 Hz
 LARGEST_ANGLE = 4 * np.pi  # rad: beyond two turns an angle is more likely in degrees
 ENDLESS_ANGLE = 40 * np.pi  # rad: twenty turns, more than an axis without limits makes during an identification
 FAR_BEYOND_LIMITS = 3.0  # times a joint's largest angle: zeros and tolerances explain less, while degrees are 57 times radians
 # N m or N: from less than any sensor shows to more than anything bears, and six digits for other units
 POSSIBLE_TORQUES = (1e-15, 1e15)
 SAME_UNIT = 0.1  # logarithm of a ratio, 10 %: the nearest two units, turns a minute and degrees a second, differ by a factor of 6
-SAME_CURVE = 0.9  # correlation above which unnamed columns are the velocities of the positions; torques correlate less
+# fraction that positions leave of the sums of unnamed columns over time, if those are their velocities: noise and a delay of 10 ms
+# leave less, torques of nothing but friction, the same at all joints, 0.08
+RATE_MISFIT = 0.05
+ROUGHER = 1.5  # times as rough as unnamed torques: no positions are, of which five real logs' torques were 2.6 to 16 times as rough
 DOUBLE_STEPS = 0.1  # fraction of the steps that are twice the others: fewer are missing rows, more are rounded stamps
 ROUNDED_STAMPS = 0.01  # fraction of the rows that share their stamp with another: more means rounded stamps, fewer are faults
 VELOCITY_MISFIT = 0.5  # fraction of the squared steps of position: velocities that miss more are not theirs, and tell no unit

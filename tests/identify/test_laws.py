@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import qddot
-from qddot.identify import Fit, Log, ParameterSet
+from qddot.errors import InputError
+from qddot.identify import Fit, Log, ParameterSet, estimation
 from qddot.identify.checks.positive import never_negative
 from qddot.robot import Robot
 from tests.identify.arms import random_arm
@@ -49,6 +50,15 @@ def test_a_law_that_is_there_is_added_first(word: str) -> None:
     q, qd, qdd = (f(t[:, None] * [1.0, 1.3, 0.7, 1.6]) for f in (np.sin, np.cos, lambda x: -np.sin(x)))
     true = parameters.carrying(theta).matrix(q, qd, qdd) @ theta if parameters.is_loaded else parameters.matrix(q, qd, qdd) @ theta
     assert np.linalg.norm(fit.predict(q, qd, qdd) - true) < 0.02 * np.linalg.norm(true)
+
+
+def test_a_law_whose_columns_cannot_be_told_apart_is_not_added(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_rank(*_: object) -> None:
+        raise InputError("no clear rank")
+
+    monkeypatch.setattr(estimation, "dry_speeds", no_rank)
+    fit = found(LAWS["Stribeck"])[0]
+    assert not [finding for finding in fit.findings if finding.code == "friction"]
 
 
 def test_speeds_of_dry_friction_are_found_together() -> None:

@@ -198,6 +198,53 @@ def test_torques_of_another_gain_are_named(gain, joints):
         assert [float(x) for x in said.groups()] == pytest.approx([gain, 1.5], rel=0.02)
 
 
+@pytest.mark.parametrize("known", ["fit", "robot", "unloaded"])
+def test_friction_that_changed_since_is_no_part_of_the_load(known):
+    """Gears warm between two logs. Friction is found together with the load, and it is said."""
+    robot = random_arm(3, 4)
+    loaded, empty = recorded(robot, BOX, 1, 0.02), recorded(robot, None, 2, 0.02)
+    parameters = ParameterSet.of(robot)
+    motion = series(robot, loaded.t, 1, period=5.0)
+    is_friction = [name.endswith((".viscous", ".coulomb")) for name in parameters.names]
+    warm = replace(loaded, tau=loaded.tau - 0.4 * parameters.matrix(*motion) @ np.where(is_friction, truth(parameters), 0))
+    arm = robot if known == "unloaded" else robot.identify(empty)
+    arm, more = (arm.robot, {}) if known == "robot" else (arm, {"unloaded": empty} if known == "unloaded" else {})
+    found = payload(arm, warm, **more)
+    assert found.verdict.identified
+    assert found.inertia.mass == pytest.approx(1.5, rel=2e-3)
+    (concern,) = found.verdict.concerns
+    assert (concern.code, concern.serious) == ("friction", False)
+    assert "friction" in str(found)
+
+
+def test_friction_need_not_be_described():
+    robot = random_arm(1, 6)
+    states = random_states(1, robot, 100)
+    tau = loaded(robot, BOX).inverse_dynamics(*states) + 8 * states[1]
+    found = payload(robot, Samples(*states, tau))
+    assert np.allclose(found.parameters, TEN, atol=1e-7)
+    assert [concern.code for concern in found.verdict.concerns] == ["friction"]
+
+
+@pytest.mark.parametrize("known", ["fit", "robot", "unloaded"])
+def test_something_else_on_the_arm_is_told_from_the_load(known):
+    """The load absorbs most of what hangs on another link: 0.4 kg there make it 20 % too heavy."""
+    robot = random_arm(3, 4)
+    loaded, empty = recorded(robot, BOX, 1, 0.02), recorded(robot, None, 2, 0.02)
+    motion = series(robot, loaded.t, 1, period=5.0)
+    hose = np.array(Inertia.sphere(0.4, 0.05).shifted((0.1, 0.05, 0.0)).ten_vector(), float)
+    hung = replace(loaded, tau=loaded.tau + load_regressor(robot, *motion, robot.body_names[1]) @ hose)
+    arm = robot if known == "unloaded" else robot.identify(empty)
+    arm, more = (arm.robot, {}) if known == "robot" else (arm, {"unloaded": empty} if known == "unloaded" else {})
+    found = payload(arm, hung, **more)
+    print(found)
+    (concern,) = found.verdict.concerns
+    assert (found.verdict.identified, concern.code) == (False, "arm")
+    said = re.search(rf"'{robot.body_names[1]}' carries more or less .* the load weighs (\S+) kg", concern.text)
+    assert said, concern
+    assert float(said[1]) == pytest.approx(1.5, rel=0.02)
+
+
 def test_a_gain_in_both_logs_cannot_be_seen():
     """All of the arm scales with it, as does the load: only a known load would show it (drive_gains)."""
     robot = random_arm(3, 4)

@@ -7,6 +7,7 @@ import pytest
 
 import qddot
 from qddot.errors import InputError
+from qddot.identify.regression.excerpt import few
 from qddot.identify.regression.signals import Signals, prepare
 from qddot.identify.regression.stream import stream
 from qddot.logs.log import Log
@@ -41,6 +42,15 @@ def errors(signals: Signals, base: float = 0.1) -> list[float]:
     """Relative errors of q, qd, qdd."""
     exact = fourier(signals.t, base=base)
     return [relative(found, value) for found, value in zip((signals.q, signals.qd, signals.qdd), exact)]
+
+
+def test_torques_of_an_excerpt_have_no_phase_at_its_ends() -> None:
+    """A kernel that is cut there would shift them against positions: these would be off by 1.3 %, a steep torque by 5 N m."""
+    excerpt = few(prepare(noisy(np.arange(20_000) / 1000, 1e-5)))
+    assert excerpt.thinned > 1
+    _, qd, qdd = fourier(excerpt.t)
+    tau = 2 * qdd + qd
+    assert np.abs(excerpt.tau_raw - tau).max() < 1e-3 * np.abs(tau).max()
 
 
 @pytest.mark.parametrize(

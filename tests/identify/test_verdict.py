@@ -116,6 +116,13 @@ def test_what_is_wrong_is_named(code: str) -> None:
     assert (code, joints) in [(concern.code, concern.joints) for concern in fit.verdict.concerns], fit.verdict
 
 
+def test_a_unit_comes_before_what_is_wrong_besides() -> None:
+    """A brake that drags is the lesser fault in torques a thousand times too large."""
+    dragged = channel(2, LOG.tau[:, 2] + DRAGGED)
+    verdict = fitted(replace(dragged, tau=1000 * dragged.tau)).verdict
+    assert [concern.code for concern in verdict.concerns[:2]] == ["units", "brake"], verdict
+
+
 def test_a_small_joint_is_judged_by_itself() -> None:
     """What a wrist is off by, hardly shows in all torques together."""
     noise = np.convolve(np.random.default_rng(0).normal(size=len(LOG)), np.ones(40) / 40, "same")
@@ -208,6 +215,23 @@ def test_validation_that_is_not_predicted_refuses() -> None:
 def test_units_of_torque_are_told() -> None:
     fit = fitted(changed(tau=1000 * LOG.tau))
     assert fit.verdict.has("units")
+
+
+@pytest.mark.parametrize("unit", [1e-3, 1.0, 1e3])
+def test_units_are_told_by_inertia_where_no_weight_shows(unit: float) -> None:
+    """A SCARA lifts by a slider only, whose weight is the same everywhere, like an offset."""
+    scara = qddot.load("scara")
+    parameters = ParameterSet.of(scara)
+    theta = np.array([x * (0.05 if name.startswith("joint4") else 1.0) for name, x in zip(parameters.names, truth(parameters))])
+    log = simulated(parameters, theta, 20.0, 200.0, (1e-6, 0.01), 1)
+    verdict = scara.identify(changed(log, tau=unit * log.tau), parameter_set=parameters).verdict
+    assert (not verdict, verdict.has("units")) == (unit != 1.0, unit != 1.0), verdict
+
+
+@pytest.mark.parametrize("rate", [200.0, 1000.0])
+def test_milliseconds_are_told(rate: float) -> None:
+    log = simulated(PARAMETERS, THETA, 10.0, rate, (1e-5, 0.05), 1)
+    assert fitted(changed(log, t=1000 * log.t)).verdict.concerns[0].code == "units"
 
 
 def test_residuals_that_drift_make_intervals_wider() -> None:

@@ -80,6 +80,23 @@ def test_a_frozen_position_and_a_step() -> None:
     assert size == pytest.approx(0.4, abs=1e-3)
 
 
+def test_a_short_freeze_and_a_step_of_a_log_that_rests() -> None:
+    """Rounded positions at rest repeat for some samples; a freeze is told by the step at its end, and a step of a single joint,
+    or a freeze of all, is no loss of samples."""
+    q = np.round(moved()[np.minimum(np.arange(4000) % 400, 250) + 250 * (np.arange(4000) // 400)], 4)
+    one = q.copy()
+    one[1610:1630, 2] = one[1610, 2]
+    assert found(one).frozen.tolist() == [0, 0, 19, 0]
+    every = q.copy()
+    every[1610:1630] = every[1610]
+    assert found(every).frozen.tolist() == [19] * 4
+    aside = q.copy()
+    aside[2100:, 0] += 0.2
+    [(joint, _, size)] = found(aside).jumps
+    assert (joint, size) == (0, pytest.approx(0.2, abs=0.01))
+    assert [found(x).lost for x in (q, one, every, aside)] == [0, 0, 0, 0]
+
+
 def test_degrees_are_told_from_an_endless_axis() -> None:
     robot = qddot.load("puma560")
     tau = np.random.default_rng(5).normal(size=(len(T), 6))

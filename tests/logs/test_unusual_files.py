@@ -49,6 +49,24 @@ def test_numbers_without_names(tmp_path: Path) -> None:
         Log.load(bare)
 
 
+def test_torques_of_friction_are_no_velocities_and_come_last(tmp_path: Path) -> None:
+    """Wrists with little weight and much friction: their torques correlate with the velocities by more than 0.98."""
+    path, rates = tmp_path / "bare.csv", np.gradient(DATA["q"], T, axis=0)
+    tau = 0.05 * DATA["tau"] / np.ptp(DATA["tau"], axis=0) + [2.0, 1.5] * rates + [0.3, 0.2] * np.tanh(rates / 0.02)
+    tau += 0.1 * np.random.default_rng(0).normal(size=tau.shape)
+    assert np.corrcoef(tau[:, 0], rates[:, 0])[0, 1] > 0.98
+    for columns, names in (((DATA["q"], tau), ("q", "tau")), ((DATA["q"], rates, tau), ("q", "qd", "tau"))):
+        np.savetxt(path, np.column_stack([T, *columns]), fmt="%.12g")
+        log = Log.load(path, ROBOT)
+        for name, values in zip(names, columns):
+            np.testing.assert_allclose(getattr(log, name), values, rtol=1e-10)
+    np.savetxt(path, np.column_stack([T, DATA["q"], tau, rates]), fmt="%.12g")
+    np.testing.assert_allclose(Log.load(path, ROBOT).tau, tau, rtol=1e-10)
+    np.savetxt(path, np.column_stack([T, tau, DATA["q"]]), fmt="%.12g")
+    with pytest.raises(InputError, match=r"5 columns without names, which are not time, positions.*in this order.*columns="):
+        Log.load(path, ROBOT)
+
+
 def test_one_column_of_everything(tmp_path: Path) -> None:
     path = tmp_path / "stacked.txt"
     np.savetxt(path, VALUES.ravel())

@@ -23,7 +23,7 @@ from qddot.identify.regression.base import Base, base_parameters
 from qddot.identify.regression.estimators import Estimate, equations, least_squares
 from qddot.identify.regression.parameter_set import ParameterSet
 from qddot.identify.regression.pieces import streamed
-from qddot.identify.regression.record import Record
+from qddot.identify.regression.record import Record, Recorded, whole
 from qddot.identify.regression.reduction import Factors, reduce
 from qddot.identify.regression.residuals import Residuals, residuals
 from qddot.identify.regression.signals import Signals
@@ -95,7 +95,7 @@ class ClosedLoop:
 
 def closed_loop(
     robot: Robot,
-    log: Log,
+    log: Recorded,
     law: Law,
     *,
     parameter_set: ParameterSet | None = None,
@@ -106,7 +106,7 @@ def closed_loop(
     """Find the base parameters with which the simulated closed loop has the recorded torques.
 
     Args:
-        log: positions and torques; of the positions only the first of each segment are used.
+        log: positions and torques, a `Log` or the name of its file; of the positions only the first of each segment are used.
         law: the control law tau = law(t, q, qd), with its reference at the times of the log: a controller of `qddot.control`, or
             any function. The model in it, if there is one, stays as it is.
         parameter_set: the parameters of the model; None: the default ones of `ParameterSet.of`.
@@ -132,7 +132,7 @@ def closed_loop(
         raise InputError(f"law={as_written(law)} is not a function of (t, q, qd), such as a controller of qddot.control")
     parameter_set = ParameterSet.of(robot) if parameter_set is None else parameter_set
     base = base_parameters(parameter_set)
-    record = Record.of(robot, log.of(robot), cutoff)
+    record = Record.of(robot, whole(robot, log), cutoff)
     signals, size = record.signals, 1 / record.signals.rate
     step = min(1e-3, size) if step is None else step
     arm = identified_robot(parameter_set, sound_prior(parameter_set))[0] if start is None else start

@@ -25,7 +25,7 @@ from scipy.optimize import least_squares
 
 from qddot.errors import ConvergenceError, InputError
 from qddot.identify.deviations import deviations
-from qddot.identify.payload import load_regressor
+from qddot.identify.load_equations import load_regressor
 from qddot.identify.regression.base import base_parameters
 from qddot.identify.regression.motions import Recorded, moved
 from qddot.identify.regression.parameter_set import ParameterSet
@@ -96,7 +96,8 @@ def drive_gains(
     """Find the gains of all drives from two motions, the second with a known load; the arm's own parameters need not be known.
 
     Args:
-        unloaded, loaded: logs (or `Samples`) of the arm alone and with the load, with the drives' signals instead of torques.
+        unloaded, loaded: logs, names of their files, or `Samples`, of the arm alone and with the load; with the drives' signals
+            instead of torques.
         load: the known load, in the axes of `frame`.
         frame: the frame that carries it; None: the tip of the only chain.
         parameter_set: the parameters of the arm; None: links, rotors, viscous and Coulomb friction, offsets.

@@ -25,9 +25,9 @@ from qddot.identify.more_columns import covariance_by_blocks, errors, weighted
 from qddot.identify.regression.base import Base, base_parameters
 from qddot.identify.regression.drive_terms import dry_step
 from qddot.identify.regression.parameter_set import ParameterSet
+from qddot.identify.regression.record import Recorded, whole
 from qddot.identify.regression.residuals import relative
 from qddot.identify.regression.signals import Signals, prepare, slopes
-from qddot.logs.log import Log
 from qddot.model.drive import Drive
 from qddot.robot import Robot
 from qddot.thresholds import ELASTIC_ROUNDS, ELASTIC_SURE, STANDSTILL
@@ -98,12 +98,13 @@ class ElasticJoints:
         return "\n".join([*lines, f"torques not explained: {self.rigid_error:.2%} if rigid, {self.error:.2%} as found"])
 
 
-def elastic_joints(robot: Robot, motors: Log, links: ArrayLike | None = None, *, cutoff: float | None = None) -> ElasticJoints:
+def elastic_joints(robot: Robot, motors: Recorded, links: ArrayLike | None = None, *, cutoff: float | None = None) -> ElasticJoints:
     """Find the stiffness of each gear, with friction and rotors of the motors and the base parameters of the links.
 
     Args:
         robot: the rigid robot as described; if links are not measured, its drives have the rotors' inertia.
-        motors: positions of the motors and their torques, both on the joint's side (divided and multiplied by the gear's ratio).
+        motors: positions of the motors and their torques, a `Log` or the name of its file, both on the joint's side (divided and
+            multiplied by the gear's ratio).
         links: positions of the links (N, nv) at the same samples, from encoders behind the gears; None: they are not measured.
         cutoff: cut-off frequency of the low-pass, Hz, which must pass the motion that winds the gears; None: chosen from the log.
 
@@ -119,7 +120,7 @@ def elastic_joints(robot: Robot, motors: Log, links: ArrayLike | None = None, *,
     >>> found.stiffness.round().tolist(), round(found.motors["joint1.rotor"], 2)
     ([200.0], 0.1)
     """
-    motors = motors.of(robot)
+    motors = whole(robot, motors)
     motor = prepare(motors, cutoff, velocity="derivative")
     links_only = ParameterSet.of(robot, armature=False, viscous=False, coulomb=None, offset=False)
     base = base_parameters(links_only)

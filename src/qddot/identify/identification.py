@@ -22,14 +22,14 @@ from qddot.identify.regression.bodies import without_drives, without_mass
 from qddot.identify.regression.filter_choice import Velocity
 from qddot.identify.regression.parameter_set import ParameterSet
 from qddot.identify.regression.pieces import streamed
-from qddot.identify.regression.record import Record, Recorded, together
+from qddot.identify.regression.record import Record, Recorded, whole
 from qddot.identify.regression.reduction import ENGINES, reduce
 from qddot.identify.regression.residuals import residuals_of_parts, structure
 from qddot.identify.regression.rest import left_out, with_needed_rests
 from qddot.identify.regression.standstill import standstill_speeds
 from qddot.identify.temperature import ThermalFriction, next_step, thermal_friction
 from qddot.logs.audit import Audit
-from qddot.logs.log import Chunks, Log
+from qddot.logs.log import Log
 from qddot.logs.table import Finding
 from qddot.robot import Robot
 from qddot.thresholds import LAW_GAIN, MISSED, MOST_LAWS, ROTOR_ROUNDS
@@ -177,11 +177,7 @@ def parted(log: Recorded, share: float, robot: Robot) -> tuple[Log, Log]:
     """Split a log into the first part and the last one, whose share is given."""
     if isinstance(share, bool) or not 0 < share < 1:
         raise InputError(f"validation={share!r}: another log, or the part of this one that is kept for it, between 0 and 1")
-    log = together(robot, log)
-    whole = log if isinstance(log, Log) else Log.load(log, robot) if not isinstance(log, Chunks) else log.whole()
-    if whole is None:
-        raise InputError("validation: a part of a log that is read piece by piece cannot be kept; give the name of another file")
-    return whole.split(1 - share)
+    return whole(robot, log).split(1 - share)
 
 
 def warmth(record: Record, parameter_set: ParameterSet) -> tuple[ThermalFriction | None, list[Finding]]:

@@ -1,4 +1,4 @@
-"""Reasons why torques do not fit a load: a wrong gain, a delay, a load that changed or is on another link.
+"""Reasons why torques do not fit a load: a gain, something else on the arm, a delay, a load that changed or is on another link.
 
 Each is fitted instead of the load or together with it, and the one with the smallest residual beyond noise is reported.
 """
@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from qddot.identify.checks.sensor_faults import told_delay
+from qddot.identify.load_equations import carrier
 from qddot.identify.regression.signals import Signals, slopes
 from qddot.robot import Robot
 from qddot.thresholds import LOAD_AS_WELL, LOAD_CHANGES, MOST_OF_IT
@@ -21,7 +22,7 @@ class Reason(NamedTuple):
 
     code: str
     columns: np.ndarray  # (N, nv, d): its columns of the regressor, at the log's samples
-    text: Callable[[np.ndarray], str]  # describes it by the values of its parameters (d,)
+    text: Callable[[np.ndarray], str]  # describes it by the values of its parameters (d,); empty if nothing has these values
 
 
 def gains(names: Sequence[str], tau: np.ndarray, Y: np.ndarray) -> Iterator[Reason]:
@@ -32,12 +33,33 @@ def gains(names: Sequence[str], tau: np.ndarray, Y: np.ndarray) -> Iterator[Reas
     """
 
     def told(whose: str, x: np.ndarray) -> str:
-        return f"{whose} are {1 / (1 + x[0]):.4g} times what the arm's own would be, without which the load weighs {x[1]:.4g} kg"
+        gain, mass = 1 / (1 + x[0]), x[1]
+        if gain < 0 or mass < 0:
+            return ""
+        return f"{whose} are {gain:.4g} times what the arm's own would be, without which the load weighs {mass:.4g} kg"
 
     yield Reason("gain", np.concatenate([-tau[..., None], Y], axis=-1), lambda x: told("torques", x))
     for j, joint in enumerate(names if len(names) > 1 else ()):
         only = -tau[..., None] * np.eye(len(names))[j][:, None]
         yield Reason("gain", np.concatenate([only, Y], axis=-1), lambda x, joint=joint: told(f"torques of {joint}", x))
+
+
+def bodies(robot: Robot, frame: str, columns: Callable[[str], np.ndarray]) -> Iterator[Reason]:
+    """Yield the alternatives with another weight of a link: a hose or a cable that was not there, a tool that was taken off.
+
+    Its mass and centre are found together with the load, which absorbs most of it. `columns(frame)` are the columns (N, nv, 10) of
+    a load on any frame.
+    """
+    Y = columns(frame)
+
+    def told(link: str, x: np.ndarray) -> str:
+        known = "than when the arm was identified, without which the load weighs"
+        return f"{link!r} carries more or less {known} {x[4]:.4g} kg" if x[4] > 0 else ""
+
+    for link in robot.body_names:
+        other = columns(link)[..., :4]
+        if np.any(other) and carrier(robot, link)[0] != carrier(robot, frame)[0]:
+            yield Reason("arm", np.concatenate([other, Y], axis=-1), lambda x, link=link: told(link, x))
 
 
 def reasons(robot: Robot, signals: Signals, frame: str, columns: Callable[[str], np.ndarray]) -> Iterator[Reason]:
@@ -75,6 +97,6 @@ def best_reason(
     for reason in found if unexplained > 0 else ():
         numbers, left = fitted(reason.columns)
         share = 1 - (left / unexplained) ** 2
-        if share > most + (LOAD_AS_WELL if best else 0.0):
+        if reason.text(numbers) and share > most + (LOAD_AS_WELL if best else 0.0):
             best, most = (reason, numbers), share
     return None if best is None else (best[0].code, f"{best[0].text(best[1])}: that explains {most:.0%} of it", best[1])

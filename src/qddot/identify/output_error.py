@@ -24,6 +24,7 @@ from qddot.identify.physical.log_cholesky import Chart, chosen, nonlinear_least_
 from qddot.identify.prediction import Predictor
 from qddot.identify.regression.base import Base, base_parameters, random_motions
 from qddot.identify.regression.parameter_set import ParameterSet
+from qddot.identify.regression.record import Recorded, whole
 from qddot.identify.regression.residuals import rms
 from qddot.logs.log import Log
 from qddot.robot import Robot
@@ -110,7 +111,7 @@ class OutputError:
 
 def output_error(
     robot: Robot,
-    log: Log,
+    log: Recorded,
     *,
     parameter_set: ParameterSet | None = None,
     free: Sequence[str] | None = None,
@@ -122,7 +123,7 @@ def output_error(
 
     Args:
         robot: the robot to start from, such as `fit.robot`; masses may be wrong by a factor of two.
-        log: positions and torques. Velocities are not needed.
+        log: positions and torques, a `Log` or the name of its file. Velocities are not needed.
         parameter_set: the parameters of the model, such as `fit.parameter_set`; None: the default ones of `ParameterSet.of`. Fixed
             ones stay.
         free: links and parameters that may change; None: all that are free in the set.
@@ -143,7 +144,7 @@ def output_error(
     >>> round(found.parameters["rod.mcx"], 3)
     0.3
     """
-    log = log.of(robot)
+    log = whole(robot, log)
     parameter_set = ParameterSet.of(robot) if parameter_set is None else of_robot(parameter_set, robot)
     if free is not None:
         wanted = chosen(parameter_set.names, free)

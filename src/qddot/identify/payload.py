@@ -1,13 +1,16 @@
 """Identification of a payload: the inertial parameters of a tool or load on a known arm.
 
-    tau_with - tau_without = Y_load(q, qd, qdd) pi_load
+    tau_with - tau_without = Y_load(q, qd, qdd) pi_load + Y_arm(q, qd, qdd) x
 
-Y_load are the ten columns of the link that carries the load, transformed to the frame of the load.
+Y_load are the ten columns of the link that carries the load, transformed to the frame of the load, and Y_arm those of all that may
+differ in the arm (see `load_equations`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 
 import numpy as np
@@ -17,12 +20,11 @@ from qddot.algorithms.regressor import INERTIAL
 from qddot.errors import ConvergenceError, InputError
 from qddot.identify.checks.verdict import Concern, Verdict
 from qddot.identify.fit import Fit
-from qddot.identify.load_faults import best_reason, gains, reasons
+from qddot.identify.load_equations import equations, load_regressor
+from qddot.identify.load_faults import best_reason, bodies, gains, reasons
 from qddot.identify.physical.consistent import Consistent, consistent
-from qddot.identify.physical.pseudo_inertia import congruence, pseudo_inertia
-from qddot.identify.regression.base import base_parameters
-from qddot.identify.regression.motions import Recorded, moved
-from qddot.identify.regression.parameter_set import ParameterSet
+from qddot.identify.physical.pseudo_inertia import pseudo_inertia
+from qddot.identify.regression.motions import Recorded
 from qddot.identify.scaling import column_lengths
 from qddot.model.inertia import Inertia
 from qddot.robot import Robot
@@ -101,7 +103,7 @@ def payload(
     Args:
         robot: the robot as identified without the load; or the fit (`robot.identify(log)`), whose uncertainty is then included.
             With a robot, deviations and intervals take the arm as known exactly.
-        recorded: a log with the load, or `Samples`; for poses at rest qd and qdd are zero.
+        recorded: a log with the load, the name of its file, or `Samples`; for poses at rest qd and qdd are zero.
         unloaded: another log, of any motion without the load, from which the arm's own torques are then found, so that only the
             geometry of the robot is used. None: the robot predicts them.
         frame: the frame that carries the load and in whose axes it is returned; None: the tip of the only chain.
@@ -126,26 +128,12 @@ def payload(
     given: Robot = robot.parameter_set.robot if isinstance(robot, Fit) else robot
     if identified_arm and unloaded is not None:
         raise InputError("unloaded: a fit knows the arm already (give its robot, or no other log)")
-    run = moved(given, recorded, cutoff)
     frame = given.tip if frame is None else frame
-    Y, tau = run.filtered(load_regressor(given, *run.motion, frame)), run.samples.tau
-    arm, told = 0, np.zeros((0, 0))
-    if identified_arm:  # the error of the fit's parameters is estimated together with the load
-        own = identified_arm.base.matrix(*run.motion)
-        Y, arm = np.concatenate([run.filtered(own), Y], axis=-1), identified_arm.base.rank
-        told = np.linalg.inv(np.linalg.cholesky(identified_arm.estimate.classical))  # rows with the information of the fit's log
-        tau = run.filtered(tau - identified_arm.predict(*run.motion))
-    elif unloaded is None:
-        tau = run.filtered(tau - given.inverse_dynamics(*run.motion))
-    else:
-        alone, base = moved(given, unloaded, cutoff), base_parameters(ParameterSet.of(given))
-        own = [one.filtered(base.matrix(*one.motion)) for one in (alone, run)]
-        arm, load = base.rank, [np.zeros((*own[0].shape[:2], 10)), Y]
-        Y = np.vstack([np.concatenate(both, axis=-1) for both in zip(own, load)])
-        tau = np.vstack([one.filtered(one.samples.tau) for one in (alone, run)])
+    run, load, loose, frictions, told, tau = equations(robot, recorded, unloaded, frame, cutoff)
+    arm, Y = loose.shape[-1], np.concatenate([loose, load], axis=-1)
     weight = weights(Y, tau)
     X, y = (Y * weight[:, None]).reshape(-1, Y.shape[-1]), (tau * weight).ravel()
-    count, own = len(y), np.vstack([X[:, :arm], told]) if len(told) else X[:, :arm]
+    count, own, whole = len(y), np.vstack([X[:, :arm], told]), (X, y)
 
     def apart(x: np.ndarray) -> np.ndarray:
         """Append the rows of the fit's information, and project off the columns of the arm's own parameters."""
@@ -163,7 +151,7 @@ def payload(
     joints, left = tau.shape[1], (y - X @ ls)[:count]
     covariance, freedom = block_covariance(X[:count] / scale, left, half, joints, arm)
     if identified_arm:
-        by_arm = half @ half.T @ (X[count:] / scale).T @ told
+        by_arm = half @ half.T @ (X[count:] / scale).T @ told[:, : identified_arm.base.rank]
         covariance += by_arm @ identified_arm.estimate.sandwich @ by_arm.T
     deviations = np.where(unseen, np.inf, np.sqrt(np.diagonal(covariance)) / scale)
     missed = lasting(left, joints) / float(np.linalg.norm(X @ ls))
@@ -183,11 +171,18 @@ def payload(
         numbers = np.linalg.lstsq(Z / size, y, rcond=1e-9)[0] / size
         return numbers, unexplained(y - Z @ numbers)
 
-    others = gains(given.joint_names, run.samples.tau, load_regressor(given, *run.motion, frame))
+    Y_load = partial(load_regressor, given, *run.motion)
+    others = gains(given.joint_names, run.samples.tau, Y_load(frame))
     if missed >= LOAD_MISSED and run.signals is not None:
-        others = chain(others, reasons(given, run.signals, frame, lambda at: load_regressor(given, *run.motion, at)))
+        others = chain(others, reasons(given, run.signals, frame, Y_load))
+    others = chain(others, bodies(given, frame, Y_load))
     reason = best_reason(others, tried, unexplained(y - X @ ls))
     verdict = judged(missed, unloaded is None, reason, ls)
+    if verdict and frictions:
+        x = np.linalg.lstsq(own, np.append(whole[1] - whole[0][:, arm:] @ ls, np.zeros(len(told))), rcond=1e-12)[0]
+        changed = (loose[..., -frictions:] @ x[-frictions:]) * weight
+        if np.linalg.norm(changed) > LOAD_MISSED * np.linalg.norm(load @ ls * weight):
+            verdict = Verdict((*verdict.concerns, friction_changed(given.joint_names, changed / weight)))
     names = [f"{frame}.{name}" for name in INERTIAL]
     try:
         prior = ball(ls, deviations, unseen, frame) if prior is None else prior
@@ -225,8 +220,8 @@ def lasting(left: np.ndarray, joints: int) -> float:
 def judged(missed: float, predicted: bool, reason: tuple[str, str, np.ndarray] | None, ls: np.ndarray) -> Verdict:
     """Return the verdict on a load (10,).
 
-    A wrong gain is reported however little it leaves unexplained, since the load absorbs most of it; it is serious if the mass or
-    the centre of mass differ without it.
+    A wrong gain, or another weight of the arm, is reported however little it leaves unexplained, since the load absorbs most of
+    it; it is serious if the mass or the centre of mass differ without it.
 
     Args:
         missed: fraction of the load's torques that remains unexplained.
@@ -234,12 +229,23 @@ def judged(missed: float, predicted: bool, reason: tuple[str, str, np.ndarray] |
     """
     code, why, numbers = reason or ("torques of a load", "", np.zeros(11))
     if missed < LOAD_MISSED:
-        serious = bool(np.any(np.abs(numbers[1:5] - ls[:4]) > MATTERS * abs(ls[0]) * LOAD_SIZE ** LENGTHS[:4]))
+        serious = bool(np.any(np.abs(numbers[-10:-6] - ls[:4]) > MATTERS * abs(ls[0]) * LOAD_SIZE ** LENGTHS[:4]))
         return Verdict((Concern(code, why, serious),)) if why else Verdict()
     fix = "identify the arm first, or give a log without the load (unloaded=)" if predicted else "are both logs of the same arm?"
     why = why or f"the arm's own torques are not those that were taken off; {fix}"
     text = f"{missed:.0%} of the torques that the load makes remain and are no noise (at most {LOAD_MISSED:.0%}): {why}"
     return Verdict((Concern(code, text),))
+
+
+def friction_changed(names: Sequence[str], torque: np.ndarray) -> Concern:
+    """Report friction that differs from the arm's own, whose torques (N, nv) are not small beside the load's."""
+    size = np.abs(torque).max(axis=0)
+    worst = int(np.argmax(size))
+    return Concern(
+        "friction",
+        f"friction is not the arm's own, by up to {size[worst]:.2g} N m (N) at {names[worst]}: it was found together with the load",
+        serious=False,
+    )
 
 
 def beyond(A: np.ndarray, X: np.ndarray) -> np.ndarray:
@@ -251,26 +257,6 @@ def beyond(A: np.ndarray, X: np.ndarray) -> np.ndarray:
         return X
     A = A / column_lengths(A)
     return X - A @ np.linalg.lstsq(A, X, rcond=1e-12)[0]
-
-
-def load_regressor(robot: Robot, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray, frame: str) -> np.ndarray:
-    """Return the regressor Y_load (N, nv, 10) of a body fixed to a frame."""
-    place, seen = carrier(robot, frame)
-    return robot.regressor(q, qd, qdd)[..., 10 * place : 10 * place + 10] @ seen
-
-
-def carrier(robot: Robot, frame: str) -> tuple[int, np.ndarray]:
-    """Return the index of the moving link that carries a frame, and the matrix (10, 10) that transforms ten inertial parameters
-    from the frame's axes to the link's. Raises UnknownNameError: no such frame; InputError: it does not move."""
-    at = robot.neutral()
-    robot.transform(at, frame)  # raises the error for an unknown name
-    index, _ = robot.model.mechanism.frames[frame]
-    carriers = {body.index: k for k, body in enumerate(b for b in robot.model.bodies if b.is_link)}
-    if index not in carriers:
-        raise InputError(f"frame {frame!r} does not move: nothing fixed to it shows in the torques (name a frame behind a joint)")
-    place = carriers[index]
-    link = robot.transform(at, robot.body_names[place])
-    return place, congruence(np.linalg.solve(link, robot.transform(at, frame)))
 
 
 def weights(Y: np.ndarray, tau: np.ndarray) -> np.ndarray:

@@ -18,7 +18,7 @@ from qddot.identify.more_columns import extended
 from qddot.identify.regression.base import base_parameters
 from qddot.identify.regression.drive_terms import dry_step
 from qddot.identify.regression.parameter_set import ParameterSet
-from qddot.identify.regression.record import Record
+from qddot.identify.regression.record import Record, Recorded, whole
 from qddot.identify.regression.signals import prepare
 from qddot.logs.log import Log
 from qddot.robot import Robot
@@ -86,7 +86,7 @@ def next_step(log: Log, found: ThermalFriction | None) -> str:
 
 def thermal_friction(
     robot: Robot,
-    log: Log,
+    log: Recorded,
     temperature: ArrayLike | None = None,
     *,
     parameter_set: ParameterSet | None = None,
@@ -95,6 +95,7 @@ def thermal_friction(
     """Find viscous and Coulomb friction of each joint and their change with temperature, with all other parameters.
 
     Args:
+        log: positions and torques: a `Log`, or the name of a file or of several.
         temperature: temperature at the samples of the log, in any unit: (N,) of all joints, or (N, nv) of each. None: the log's.
             Joints with constant temperature have no slopes.
         parameter_set: the parameters of the model; None: the default ones of `ParameterSet.of`.
@@ -115,7 +116,7 @@ def thermal_friction(
     -0.01
     """
     parameter_set = ParameterSet.of(robot) if parameter_set is None else parameter_set
-    log = log.of(robot)
+    log = whole(robot, log)
     temperature = log.temperature if temperature is None else temperature
     if temperature is None:
         raise InputError(

@@ -16,7 +16,7 @@ from qddot.errors import ConvergenceError
 from qddot.identify.more_columns import Extended, extended
 from qddot.identify.regression.base import Base, base_parameters
 from qddot.identify.regression.parameter_set import ParameterSet
-from qddot.identify.regression.record import Record
+from qddot.identify.regression.record import Record, Recorded, whole
 from qddot.identify.regression.residuals import residuals
 from qddot.identify.regression.signals import Signals, slopes
 from qddot.logs.log import Log, concatenated
@@ -61,11 +61,12 @@ class TorqueDelays:
 
 
 def torque_delays(
-    robot: Robot, log: Log, *, parameter_set: ParameterSet | None = None, common: bool = False, cutoff: float | None = None
+    robot: Robot, log: Recorded, *, parameter_set: ParameterSet | None = None, common: bool = False, cutoff: float | None = None
 ) -> TorqueDelays:
     """Find delays and offsets of a log's torque sensors, together with the parameters.
 
     Args:
+        log: positions and torques: a `Log`, or the name of a file or of several.
         parameter_set: the parameters of the model; None: the default ones of `ParameterSet.of`.
         common: True for one delay of all joints, as of a bus; False for one each.
         cutoff: cut-off frequency of the low-pass, Hz; None: chosen from the log.
@@ -84,7 +85,7 @@ def torque_delays(
     """
     parameter_set = ParameterSet.of(robot) if parameter_set is None else parameter_set
     base, n = base_parameters(parameter_set), robot.nv
-    log = log.of(robot)
+    log = whole(robot, log)
     delays, first, found, record = np.zeros(n), None, None, None
     for _ in range(DELAY_ROUNDS):
         record = Record.of(robot, moved(log, delays), cutoff, "derivative" if log.qd is None else None)

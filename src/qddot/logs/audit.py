@@ -27,6 +27,7 @@ from qddot.thresholds import (
     NO_MEASUREMENT,
     POSSIBLE_RATES,
     SAME_RATE,
+    SLOWEST_RATE,
     SPEED_EXCEEDED,
     STILL,
     STUCK_SAMPLES,
@@ -133,8 +134,8 @@ def unbroken(names: Sequence[str], found: Continuity) -> Iterator[Finding]:
 def units(names: Sequence[str], summary: LogSummary, robot: Robot | None) -> Iterator[Finding]:
     """Check for degrees instead of radians and milliseconds instead of seconds, as in arrays that no reader has converted."""
     steps = summary.steps
-    if steps is not None and not POSSIBLE_RATES[0] <= steps.rate <= POSSIBLE_RATES[1]:
-        many, unit = ("few", "milliseconds") if steps.rate < POSSIBLE_RATES[0] else ("many", "another unit")
+    if steps is not None and not SLOWEST_RATE <= steps.rate <= POSSIBLE_RATES[1]:
+        many, unit = ("few", "milliseconds") if steps.rate < SLOWEST_RATE else ("many", "another unit")
         message = f"{steps.rate:.3g} samples a second are too {many} for an arm in motion: times in {unit}?"
         yield Finding("warning", "units", message, serious=True)
     if robot is None or robot.nq != len(names) or robot.nv != len(names):

@@ -30,6 +30,7 @@ from qddot.thresholds import (
     JUMP,
     LARGEST_PLAY,
     MEDIAN_SAMPLES,
+    MOST_OF_IT,
     ON_GRID,
     PLACES_NAMED,
     PLAIN_STEPS,
@@ -148,9 +149,10 @@ def in_new_samples(t: np.ndarray, q: np.ndarray, tau: np.ndarray) -> Continuity:
         _, r_near, late, lost_ones = lengths(step, near, usual)
         late &= lost_ones
         r = np.where(late, r_near, r)
+    frozen, thawed = stuck(t, step, deviation)
+    late &= ~thawed.any(axis=1)  # a position that catches up shows no lost samples
     twice = told & np.all(step == 0, axis=1) & np.all(np.diff(tau, axis=0) == 0, axis=1)
     twice[:-1] &= r[1:] < 1 + HALF_SAMPLE
-    frozen, thawed = stuck(t, step, deviation)
     beside = (step - np.where(late, r, 1.0)[:, None] * v) * np.diff(t)[:, None]
     size = np.abs(beside)
     aside = (size > 2 * SURE_STEP * deviation * np.median(np.diff(t))) & ~thawed & ~late[:, None] & stays(beside)
@@ -236,6 +238,7 @@ def lengths(step: np.ndarray, v: np.ndarray, deviation: np.ndarray) -> Lengths:
     steady = minimum_filter1d(r, 2 * STEADY_STEPS + 1, mode="nearest") > HALF_SAMPLE
     jitter = BY_MEDIAN * np.median(np.abs(r[told] - 1)) if told.any() else 0.0  # jitter of the clock
     late = told & steady & (r > 1 + max(HALF_SAMPLE, SURE_STEP * jitter))
+    late &= squares(w * (step - r[:, None] * v)) < MOST_OF_IT * squares(w * (step - v))  # all joints go further, not a single one
     return Lengths(told, r, late, lost_rather_than_fast(r[told & steady]))
 
 
@@ -289,7 +292,9 @@ def stuck(t: np.ndarray, step: np.ndarray, deviation: np.ndarray) -> tuple[np.nd
     found, thawed = np.zeros(step.shape[1], int), np.zeros(step.shape, bool)
     resolution = unit_of(step * np.diff(t)[:, None])
     for j in range(step.shape[1]):
-        for start, end in rests(step[:, j]):
+        for start, end in runs(step[:-1, j] == 0):
+            if end - start <= VELOCITY_STEPS:  # then velocities show samples that were written again
+                continue
             sudden, after = abs(step[end, j]), np.abs(step[end + 1 : end + 1 + VELOCITY_STEPS, j])
             usual = max(SURE_STEP * deviation[j], THAWED * float(np.median(after)) if len(after) else 0.0)
             way = sudden * (t[end + 1] - t[end])

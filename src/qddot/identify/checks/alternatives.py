@@ -132,7 +132,7 @@ class Alternatives:
         """True if nothing that matters is left where joints slide on, each fifth of the log predicted by the others: what friction
         does where it holds a joint for a moment looks like many faults. False if joints hardly slide on."""
         trial = self.trial
-        slides = trial.sliding_on & trial.moving
+        slides = (trial.holding < MATTERS * trial.size) & trial.moving
         if slides.sum(axis=0).min() < 2 * self.base.rank:
             return False
         left = fitted(trial.in_fifths.of_rows(slides), 1)[1]

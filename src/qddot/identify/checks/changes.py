@@ -177,9 +177,9 @@ def contacts(trial: Trial) -> Iterator[Alternative]:
 
 
 def standing_out(trial: Trial, errors: np.ndarray, noise: np.ndarray) -> np.ndarray:
-    """Squared errors of all joints together (M,), in units of their noise (nv,), where joints slide on: friction that holds a joint
-    for a moment is no contact."""
-    return np.sum((errors / noise * trial.sliding_on) ** 2, axis=1)
+    """Squared errors of all joints together (M,), in units of their noise (nv,), beyond what friction causes that holds a joint for
+    a moment, which is no contact."""
+    return np.sum((np.maximum(np.abs(errors) - trial.holding, 0.0) / noise) ** 2, axis=1)
 
 
 def worst_parts(power: np.ndarray, cuts: list[int]) -> np.ndarray:

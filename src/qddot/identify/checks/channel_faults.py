@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -10,6 +11,7 @@ from scipy.optimize import linear_sum_assignment
 
 from qddot.identify.checks.normal_equations import Left, score
 from qddot.identify.checks.trial import Alternative, Trial
+from qddot.identify.checks.verdict import listed
 from qddot.identify.physical.identified import HINGES
 from qddot.identify.regression.rows import Samples
 from qddot.thresholds import ENDLESS_ANGLE, LARGEST_ANGLE, LEAST_GAIN, REFINED
@@ -19,7 +21,7 @@ def signs(trial: Trial) -> Iterator[Alternative]:
     """Joints that count backwards."""
     for j, name in enumerate(trial.names):
         flipped = np.where(trial.only(j), -1.0, 1.0)
-        yield trial.told("sign", f"torques of {name} have the other sign", trial.with_torques(flipped * trial.motion.tau), j)
+        yield reversed_torques(trial, j, trial.with_torques(flipped * trial.motion.tau))
         mirrored = Samples(*(flipped * x for x in trial.motion))
         yield trial.told("axis", f"{name} counts positions and torques the other way", trial.instead(mirrored), j)
         backwards = trial.instead(mirrored._replace(tau=trial.motion.tau))
@@ -27,6 +29,18 @@ def signs(trial: Trial) -> Iterator[Alternative]:
     q, qd, qdd, tau = trial.motion
     if trial.nv > 1:
         yield trial.told("sign", "all positions have the other sign", trial.instead(Samples(-q, -qd, -qdd, tau)))
+
+
+def reversed_torques(trial: Trial, j: int, left: Left) -> Alternative:
+    """The torques of joint j have the other sign against those of all others; if the parameters then are those of no arm, it is
+    the others' that have."""
+    found = trial.told("sign", f"torques of {trial.names[j]} have the other sign", left, j)
+    assert left.theta is not None
+    if trial.nv == 1 or trial.is_an_arm(left.theta):
+        return found
+    others = tuple(name for name in trial.names if name != trial.names[j])
+    true = left._replace(theta=-left.theta)
+    return replace(found, text=f"torques of {listed(others)} have the other sign", joints=others, left=true)
 
 
 def order(trial: Trial) -> Iterator[Alternative]:

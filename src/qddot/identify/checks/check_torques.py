@@ -28,6 +28,7 @@ from qddot.thresholds import (
     NEARLY_ALL,
     NO_WEIGHT,
     SMALL_FAULT,
+    SURE_SLOPE,
     TRACE,
     UNEXPLAINED,
     WEIGHT_FACTOR,
@@ -204,11 +205,14 @@ def of_one_joint(others: Alternatives, matters: np.ndarray) -> Alternative | Non
 
 
 def units(base: Base, estimate: Estimate, signals: Signals) -> list[Concern]:
-    """Report a weight far from the described one: currents for torques, milli-units, motor side instead of joint side."""
+    """Report a weight far from the described one: currents for torques, milli-units, motor side instead of joint side. Where no
+    weight shows, as in a SCARA or a gantry, the inertia tells as much, except that rotors may add to it several times."""
     slope = weight_found(base, estimate, signals)
-    if slope is None or 1 / WEIGHT_FACTOR < slope < WEIGHT_FACTOR:
+    what, least = ("weight", WEIGHT_FACTOR) if slope is not None else ("inertia", WEIGHT_OF_NO_ARM)
+    slope = inertia_found(base, estimate, signals) if slope is None else slope
+    if slope is None or 1 / least < slope < least:
         return []
-    text = f"the weight in the torques is {slope:.3g} times that of the robot as described: torques in another unit, currents, "
+    text = f"the {what} in the torques is {slope:.3g} times that of the robot as described: torques in another unit, currents, "
     text += "motor side, or a description without proper masses"
     return [Concern("units", text, serious=not 1 / WEIGHT_OF_NO_ARM < abs(slope) < WEIGHT_OF_NO_ARM)]
 
@@ -236,11 +240,34 @@ def weight_found(base: Base, estimate: Estimate, signals: Signals) -> float | No
     return float(np.sum(described * found) / power) if power > max(least, NO_WEIGHT**2 * described.size) else None
 
 
+def inertia_found(base: Base, estimate: Estimate, signals: Signals) -> float | None:
+    """Slope of the identified torques of inertia, rotors included, over the described ones, along the log; None if the description
+    has no inertia, or if the slope is not known to be off by as much as no arm is."""
+    some = few(signals)
+    described = np.einsum("nij,nj->ni", base.parameter_set.robot.mass_matrix(some.q), some.qdd)
+    power = float(np.sum(described**2))
+    if power <= NO_WEIGHT**2 * described.size:
+        return None
+    at_rest, pushed = (columns_without_speed(base, some.q, qdd) for qdd in (0 * some.q, some.qdd))
+    slopes = np.einsum("nj,njr->r", described, pushed[0] - at_rest[0]) / power
+    slope = float(slopes @ estimate.theta + np.sum(described * (pushed[1] - at_rest[1])) / power)
+    doubt = SURE_SLOPE * float(np.sqrt(slopes @ estimate.sandwich @ slopes))
+    sure = abs(slope) + doubt < 1 / WEIGHT_OF_NO_ARM or abs(slope) - doubt > WEIGHT_OF_NO_ARM
+    return slope if sure else None
+
+
 def standing(base: Base, estimate: Estimate, signals: Signals) -> tuple[np.ndarray, np.ndarray]:
     """Torques of each joint at rest in the log's postures (nv, N), as identified and as described."""
-    parameter_set, some = base.parameter_set, few(signals)
-    rest = np.zeros_like(some.q)
-    found = parameter_set.matrix(some.q, rest, rest)[..., list(base.independent)] @ estimate.theta
-    if parameter_set.evaluator().knows:
-        found += parameter_set.known_torque(some.q, rest, rest) - parameter_set.robot.spring_torque(some.q)
-    return found.T, parameter_set.robot.gravity_torque(some.q).T
+    robot, some = base.parameter_set.robot, few(signals)
+    X, known = columns_without_speed(base, some.q, np.zeros_like(some.q))
+    if base.parameter_set.evaluator().knows:
+        known = known - robot.spring_torque(some.q)
+    return (X @ estimate.theta + known).T, robot.gravity_torque(some.q).T
+
+
+def columns_without_speed(base: Base, q: np.ndarray, qdd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Columns of the base parameters (N, nv, r) at positions and accelerations (N, nv), speeds being 0, and the known torques
+    (N, nv)."""
+    parameter_set, rest = base.parameter_set, np.zeros_like(q)
+    known = parameter_set.known_torque(q, rest, qdd) if parameter_set.evaluator().knows else rest
+    return parameter_set.matrix(q, rest, qdd)[..., list(base.independent)], known

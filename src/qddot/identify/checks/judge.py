@@ -37,9 +37,9 @@ def verdict(
 ) -> Verdict:
     """Run all checks for which there is enough given; `others`: alternatives to the fit, if they were tried before.
 
-    Serious concerns come first, in this order: faults seen in the samples themselves, explanations of torques that the model does
-    not explain, torques that nothing explains, insufficient motion, and concerns that rest on the parameters: friction that drives,
-    recordings that disagree.
+    Serious concerns come first, in this order: faults seen in the samples themselves, torques in another unit, explanations of
+    torques that the model does not explain, torques that nothing explains, insufficient motion, and concerns that rest on the
+    parameters: friction that drives, recordings that disagree.
 
     >>> robot = qddot.load("two_link")
     >>> push = lambda t, q, qd: [3 * np.sin(2 * t), np.sin(3 * t)]
@@ -62,12 +62,14 @@ def verdict(
         fit = base, estimate.theta, motion.excerpt
         others = others if others is not None and others.are_of(*fit) else Alternatives(*fit)
         is_poor = poor(estimate, factors)
-        found += [] if silent else explained_otherwise(others, estimate, left, motion.noise, is_poor)
+        told = [] if silent else explained_otherwise(others, estimate, left, motion.noise, is_poor)
+        weighed = units(base, estimate, motion.excerpt)
+        found += told + weighed if any(one.code == "gain" for one in told) else weighed + told  # one joint's unit is no unit of all
         found += unexplained(names, left, motion, is_poor)
     found += excitation(base, estimate, motion, left, factors)
     if left is not None and motion is not None and others is not None:
         found += [] if silent else driving(estimate, others.trial, left)
-        found += [*units(base, estimate, motion.excerpt), *upside_down(base, estimate, motion.excerpt)]
+        found += upside_down(base, estimate, motion.excerpt)
     if factors is not None and left is not None:
         found += disagreeing(estimate, factors, left.ends)
     if unseen is not None and left is not None and factors is not None:

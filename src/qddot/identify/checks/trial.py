@@ -113,20 +113,18 @@ class Trial:
     def moving(self) -> np.ndarray:
         """True for rows (M, nv) that count. As in the fit, rests do not, since friction may hold the joint with any torque up to
         its own; nor do rows whose kernel touches a rest, since the release of a brake changes the torque at once."""
-        return ~self.near(self.signals.paces < self.base.parameter_set.rest_speeds)
+        rests = self.signals.paces < self.base.parameter_set.rest_speeds
+        near = {"size": 2 * self.signals.low_pass.half + 1, "axis": 0, "mode": "nearest"}
+        touched = np.concatenate([maximum_filter1d(rests[s].astype(np.int8), **near) for s in self.signals.segments])
+        at = np.rint(self.filtered(np.arange(len(rests), dtype=float)[:, None])[:, 0]).astype(int)  # kernels are symmetric
+        return touched[at] == 0
 
     @cached_property
-    def sliding_on(self) -> np.ndarray:
-        """True for rows (M, nv) whose kernel touches no sample at which the joint is as slow as friction's step is wide: at a turn,
-        friction may hold a joint for a moment, and the torque then is as little that of the model as in a rest."""
-        return ~self.near(self.base.parameter_set.turning(self.motion.qd))
-
-    def near(self, some: np.ndarray) -> np.ndarray:
-        """True for filtered rows (M, nv) whose kernel touches some samples (N, nv)."""
-        window = {"size": 2 * self.signals.low_pass.half + 1, "axis": 0, "mode": "nearest"}
-        touched = np.concatenate([maximum_filter1d(some[s].astype(np.int8), **window) for s in self.signals.segments])
-        at = np.rint(self.filtered(np.arange(len(some), dtype=float)[:, None])[:, 0]).astype(int)  # kernels are symmetric
-        return touched[at] > 0
+    def holding(self) -> np.ndarray:
+        """Filtered torques (M, nv), N m, by which friction may differ from its law: at a turn, where a joint is as slow as
+        friction's step is wide, it may hold the joint for a moment with any torque up to its own."""
+        slow = self.base.parameter_set.turning(self.motion.qd)
+        return np.abs(self.filtered(slow * np.max(np.abs(self.sliding_torques) * slow, axis=0)))
 
     def counted(self, rows: np.ndarray) -> np.ndarray:
         """Filtered rows (M, K), set to 0 where their joint rests."""

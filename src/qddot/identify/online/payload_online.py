@@ -8,8 +8,9 @@ from numpy.typing import ArrayLike
 from qddot.algorithms.regressor import INERTIAL
 from qddot.arguments import finite_array, positive_number
 from qddot.errors import InputError
+from qddot.identify.load_equations import carrier
 from qddot.identify.online.recursive import Recursive
-from qddot.identify.payload import LENGTHS, carrier
+from qddot.identify.payload import LENGTHS
 from qddot.model.inertia import Inertia
 from qddot.robot import Robot
 from qddot.thresholds import LOAD_SIZE

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from qddot.identify.regression.signals import Signals, reached, stacked
+from qddot.identify.regression.signals import Signals, stacked
 from qddot.logs.lowpass import LowPass
 from qddot.thresholds import HIGHEST_CUTOFF, LAW_SAMPLES, TRIAL_RATE, TRIAL_SAMPLES, TRIAL_WINDOW
 
@@ -35,13 +35,15 @@ def thinned_out(signals: Signals, step: int, most: int) -> Signals:
 
 
 def stretches(signals: Signals, step: int, most: int) -> list[range]:
-    """Ranges of every `step`-th sample, in stretches at equal distances, with about `most` samples together."""
+    """Ranges of every `step`-th sample, in stretches at equal distances, with about `most` samples together. The kernel against
+    aliasing must not reach beyond the ends of a segment: cut there it would have a phase, which positions have not."""
+    margin = 0 if step == 1 else against_aliasing(signals).half
+    inner = [range(s.start + margin, s.stop - margin) for s in signals.segments]
     window = TRIAL_WINDOW * (2 * signals.low_pass.half + 1)
     every = window * max(1, -(-len(signals) // (step * most)))
-    starts = [(start, s.stop) for s in signals.segments for start in range(s.start, s.stop, every)]
-    found = [range(start, min(start + window, stop), step) for start, stop in starts]
+    found = [s[first : first + window : step] for s in inner for first in range(0, len(s), every)]
     if every == window:
-        found = [range(s.start, s.stop, step) for s in signals.segments]
+        found = [s[::step] for s in inner]
     return [stretch for stretch in found if len(stretch) > 1]
 
 
@@ -66,11 +68,12 @@ def without_noise(signals: Signals, rows: range) -> np.ndarray:
     """Torques of samples at equal distances, low-passed against aliasing: noise above half of their rate is removed."""
     if rows.step == 1:
         return signals.tau_raw[rows.start : rows.stop]
-    low_pass = LowPass(signals.rate, min(TRIAL_RATE / 2 * signals.cutoff, HIGHEST_CUTOFF * signals.rate))
-    segment = next(s for s in signals.segments if s.start <= rows.start < s.stop)
-    centres = range(rows.start - segment.start, rows.stop - segment.start, rows.step)
-    inside, ends = reached(centres, low_pass.half, segment)
-    return low_pass.decimated(signals.tau_raw[inside], rows.step, **ends)
+    low_pass = against_aliasing(signals)
+    return low_pass.decimated(signals.tau_raw[rows[0] - low_pass.half : rows[-1] + low_pass.half + 1], rows.step)
+
+
+def against_aliasing(signals: Signals) -> LowPass:
+    return LowPass(signals.rate, min(TRIAL_RATE / 2 * signals.cutoff, HIGHEST_CUTOFF * signals.rate))
 
 
 class Excerpt:

@@ -8,12 +8,12 @@ from typing import NamedTuple
 import numpy as np
 
 from qddot.errors import InputError
+from qddot.identify.regression import record
 from qddot.identify.regression.rows import Samples
 from qddot.identify.regression.signals import Signals, prepare
-from qddot.logs.log import Log
 from qddot.robot import Robot
 
-Recorded = Log | Samples
+Recorded = record.Recorded | Samples
 
 
 class Moved(NamedTuple):
@@ -30,11 +30,10 @@ class Moved(NamedTuple):
 
 
 def moved(robot: Robot, recorded: Recorded, cutoff: float | None = None) -> Moved:
-    """Low-pass and differentiate the motion of a log; take samples as they are. Raises InputError: other joints, shapes, numbers
+    """Low-pass and differentiate a recorded motion; take samples as they are. Raises InputError: other joints, shapes, numbers
     that are not finite, a log shorter than the filter."""
-    if isinstance(recorded, Log):
-        recorded = recorded.of(robot)
-        signals = prepare(recorded, cutoff)
+    if not isinstance(recorded, Samples):
+        signals = prepare(record.whole(robot, recorded), cutoff)
         return Moved(Samples(signals.q, signals.qd, signals.qdd, signals.tau_raw), signals.decimated, signals)
     arrays = Samples(*(np.atleast_2d(np.asarray(x, float)) for x in recorded))
     for name, array in zip(Samples._fields, arrays):

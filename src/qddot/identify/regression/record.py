@@ -111,6 +111,19 @@ def together(robot: Robot, given: Recorded) -> Log | Chunks | Source | Iterable[
     return given  # type: ignore[return-value]  # no list of logs
 
 
+def whole(robot: Robot, given: Recorded) -> Log:
+    """Return a recording as one log in memory, with the robot's joints in its order. Raises InputError: other joints, no recording,
+    or one that does not fit into memory."""
+    given = together(robot, given)
+    if isinstance(given, Chunks):
+        log = given.whole()
+        if log is None:
+            raise InputError("the whole log is needed here, but it is read piece by piece: give a part of it, Log.load(...)[a:b]")
+    else:
+        log = given if isinstance(given, Log) else Log.load(given, robot)
+    return log.of(robot)
+
+
 def in_memory(robot: Robot, log: Log, cutoff: float | None, velocity: Velocity | None) -> Record:
     log = log.of(robot)
     refuse_no_torques(log)
