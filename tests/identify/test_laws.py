@@ -71,6 +71,47 @@ def test_speeds_of_dry_friction_are_found_together() -> None:
         assert fit.parameter_set.widths == pytest.approx(np.full(4, 0.03), rel=0.1)
 
 
+def test_each_joint_has_a_stribeck_speed_of_its_own() -> None:
+    """Ratios of up to six: with one speed for all, links take in what is left."""
+    speeds = dict(zip(ARM.joint_names, (0.1, 0.6, 0.25, 0.4)))
+    parameters = ParameterSet.of(ARM, stribeck=speeds)
+    theta = truth(parameters) + [SIZE.get(name.rpartition(".")[2], 0.0) for name in parameters.names]
+    fit = ARM.identify(simulated(parameters, theta, 20.0, 200.0, (1e-5, 0.05), 1))
+    assert fit.verdict, fit.verdict
+    assert fit.parameter_set.asked["stribeck"] == pytest.approx(speeds, rel=0.05)
+    assert fit.training.relative < 0.002  # 0.01 with one speed
+    assert fit.left_out == ()
+    assert fit.robot_error[0] < 1.001 * fit.training.relative
+
+
+def test_a_joint_without_a_stribeck_speed_has_no_such_curve() -> None:
+    one, *others = ARM.joint_names
+    names = ParameterSet.of(ARM, stribeck={one: 0.2}).names
+    assert f"{one}.stribeck" in names
+    assert not {f"{joint}.stribeck" for joint in others}.intersection(names)
+    with pytest.raises(qddot.UnknownNameError):
+        ParameterSet.of(ARM, stribeck={"elbow": 0.2})
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_all_laws_of_friction_at_once(seed: int) -> None:
+    """As real joints have them: a law that alone comes out impossible is part of another that is found later."""
+    parameters = ParameterSet.of(ARM, stribeck=0.2, load=True, viscous=3, asymmetric=True)
+    theta = truth(parameters, seed) + [SIZE.get(name.rpartition(".")[2], 0.0) for name in parameters.names]
+    loaded = parameters.carrying(theta)
+    fit = ARM.identify(simulated(loaded, theta, 20.0, 200.0, (1e-5, 0.05), seed, motion=seed))
+    assert fit.verdict, fit.verdict
+    added = " ".join(finding.message for finding in fit.findings if finding.code == "friction")
+    assert [word for word in LAWS if word not in added] == []
+    q, qd, qdd = series(ARM, np.linspace(0, 10, 500), 7)
+    true = loaded.matrix(q, qd, qdd) @ theta
+    assert np.linalg.norm(fit.predict(q, qd, qdd) - true) < 3e-3 * np.linalg.norm(true)
+    known = dict(zip(parameters.names, theta))
+    value = fit.base.K @ np.array([known[name] for name in fit.parameter_set.names])
+    low, high = fit.estimate.intervals.T
+    assert np.mean((low < value) & (value < high)) > 0.85
+
+
 def test_friction_by_direction_has_an_offset_besides() -> None:
     """Where a joint nearly rests an offset is no friction, and links would take it in."""
     fit, _, theta = found(LAWS["directions"])

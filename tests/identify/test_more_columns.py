@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -85,6 +87,22 @@ def test_friction_that_warms() -> None:
         thermal_friction(ARM, log, T[:-1], parameter_set=SET)
     with pytest.raises(InputError, match="the log has no temperatures"):
         thermal_friction(ARM, log, parameter_set=SET)
+
+
+def test_a_verdict_on_friction_that_warms_says_what_to_do() -> None:
+    """Temperatures that the log has are used by themselves; without them the verdict asks for them, with the call."""
+    t = np.arange(4000) / 100.0
+    q, qd, qdd = series(ARM, t)
+    T = 20 + 25 * (1 - np.exp(-t[:, None] / [8, 8]))
+    tau = SET.matrix(q, qd, qdd) @ THETA - 0.06 * (T - T.mean(axis=0)) * qd
+    log = Log(t, q, tau + 0.02 * np.random.default_rng(0).normal(size=q.shape), joint_names=ARM.joint_names)
+    said, measured = (
+        {one.kind: one.text for one in ARM.identify(each).verdict.concerns if one.serious}
+        for each in (log, replace(log, temperature=T))
+    )
+    assert "temperature=T" in said["warming"]
+    assert "robot.identify(log[2000:])" in said["warming"]
+    assert "fit.thermal.at(T)" in measured["warming"]
 
 
 def test_temperatures_in_a_file_are_used(tmp_path) -> None:

@@ -27,7 +27,7 @@ from qddot.identify.regression.reduction import ENGINES, reduce
 from qddot.identify.regression.residuals import residuals_of_parts, structure
 from qddot.identify.regression.rest import left_out, with_needed_rests
 from qddot.identify.regression.standstill import standstill_speeds
-from qddot.identify.temperature import ThermalFriction, thermal_friction
+from qddot.identify.temperature import ThermalFriction, next_step, thermal_friction
 from qddot.logs.audit import Audit
 from qddot.logs.log import Log
 from qddot.logs.table import Finding
@@ -137,7 +137,7 @@ def identify(
         training=left,
         validation=unseen and unseen.left,
         judged=signals if other is None else other.signals,
-        verdict=own if unseen is None else judged(found, record, audit, others, unseen),
+        verdict=with_next_step(own if unseen is None else judged(found, record, audit, others, unseen), record.log, thermal),
         findings=tuple(findings),
         command=python_call(robot.name, *given, None if chosen else "parameter_set", options),
         thermal=thermal,
@@ -164,6 +164,13 @@ def judged(found: Estimated, record: Record, audit: Audit, others: Alternatives,
     """Judge an estimate by its recording, and by another one kept for validation, if there is one."""
     base, factors, estimate, left = found
     return verdict(base, estimate, record.motion, left, audit, factors, unseen, others)
+
+
+def with_next_step(found: Verdict, log: Log, thermal: ThermalFriction | None) -> Verdict:
+    """Return a verdict that tells what to do about friction that changes as joints warm, if it has such a concern."""
+    step = next_step(log, thermal)
+    told = (replace(one, text=f"{one.text}. {step}") if one.kind == "warming" else one for one in found.concerns)
+    return Verdict(tuple(told))
 
 
 def parted(log: Recorded, share: float, robot: Robot) -> tuple[Log, Log]:

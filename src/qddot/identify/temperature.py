@@ -20,6 +20,7 @@ from qddot.identify.regression.drive_terms import dry_step
 from qddot.identify.regression.parameter_set import ParameterSet
 from qddot.identify.regression.record import Record, Recorded, whole
 from qddot.identify.regression.signals import prepare
+from qddot.logs.log import Log
 from qddot.robot import Robot
 
 KINDS = ("viscous", "coulomb")
@@ -65,6 +66,22 @@ class ThermalFriction:
     def __repr__(self) -> str:
         lines = [f"{name}: {self.parameters[name]:.4g}, {x:.3g} +- {s:.2g} more a degree" for name, (x, s) in self.slopes.items()]
         return "\n".join([*lines, f"torques not explained: {self.before:.2%} without, {self.after:.2%} with the temperature"])
+
+
+def next_step(log: Log, found: ThermalFriction | None) -> str:
+    """Return what to do about friction that changes as joints warm, in words; `found`: from the log's own temperatures."""
+    if found is not None:
+        return (
+            f"By the log's temperatures it leaves {found.after:.2%} of the torques: fit.thermal.at(T) is friction at T, and "
+            "fit.thermal.parameters has all others"
+        )
+    warm = f"the warm arm alone is robot.identify(log[{len(log) // 2}:]), if the log is long enough"
+    if log.temperature is not None:
+        return f"The log's temperatures do not explain it; {warm}"
+    return (
+        "With the joints' temperatures in the log (Log(..., temperature=T), or columns={'temperature': [...]} of a file) "
+        f"fit.thermal has friction at any of them; {warm}"
+    )
 
 
 def thermal_friction(

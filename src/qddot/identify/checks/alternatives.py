@@ -23,16 +23,17 @@ from qddot.identify.checks.arm_faults import askew, coupled, misdrawn
 from qddot.identify.checks.changes import changes, contacts
 from qddot.identify.checks.channel_faults import gains, order, signs, units
 from qddot.identify.checks.clipping import clipping
+from qddot.identify.checks.normal_equations import fitted
 from qddot.identify.checks.sensor_faults import backlash, clock, drift, hysteresis, late, pace, scales, warming, zeros
 from qddot.identify.checks.several_faults import SMALL, several
 from qddot.identify.checks.trial import Alternative, Trial
 from qddot.identify.regression.base import Base, base_parameters
 from qddot.identify.regression.drive_terms import POWERS
-from qddot.identify.regression.excerpt import few, many
+from qddot.identify.regression.excerpt import few, many, taken
 from qddot.identify.regression.parameter_set import ParameterSet
 from qddot.identify.regression.residuals import rms
 from qddot.identify.regression.signals import Signals
-from qddot.thresholds import AS_LITTLE, CLEARLY, MOST_OF_IT, STRIBECK_SPEEDS, UNCERTAIN
+from qddot.thresholds import AS_LITTLE, CLEARLY, MATTERS, MOST_OF_IT, STRIBECK_SPEEDS, UNCERTAIN
 
 SIMPLEST = (
     *("sign", "axis", "order", "units", "gravity", "delay", "zero", "tilt", "drift", "clock", "scale", "warming"),
@@ -41,6 +42,8 @@ SIMPLEST = (
 )
 FOR_A_WHILE = ("brake", "friction changes", "gain changes", "contact", "load")
 """Kinds that hold for a part of a log only, or change in its course."""
+AT_TURNS = ("backlash", "hysteresis")
+"""Kinds that show where something turns back, and hardly elsewhere."""
 PASSING = (*FOR_A_WHILE, "drift", "clock", "warming")
 """Kinds that take a log long enough to repeat its motion: in a short one, parameters that it leaves open look like them."""
 AS_SIMPLE = {"tilt": "zero", "geometry": "rate"}  # equally simple kinds, of which the one that explains more is preferred
@@ -72,6 +75,17 @@ class Alternatives:
     def fine_trial(self) -> Trial:
         """The fit on many samples, for effects within the short time in which a joint turns: dry friction, play."""
         return Trial(self.base, self.theta, many(self.signals))
+
+    @cached_property
+    def noise(self) -> np.ndarray:
+        """Rms white noise of the filtered torques (nv,), N m, from the spectrum of the residual: at high frequencies torques have
+        the steps of friction as well, which the fit explains. Of the torques themselves in an excerpt without its noise."""
+        if self.signals.thinned > 1:
+            return self.signals.noise
+        middle = self.signals.middle
+        trial = Trial(self.base, self.theta, taken(self.signals, range(middle.start, middle.stop)))
+        residual = trial.motion.tau - trial.known_torques - trial.torques
+        return np.minimum(self.signals.noise, self.signals.noise_of(residual))
 
     @cached_property
     def found(self) -> list[Alternative]:
@@ -112,6 +126,18 @@ class Alternatives:
     def is_of_an_arm(self, one: Alternative) -> bool:
         """False if the parameters that an alternative takes are those of no arm."""
         return one.left is None or one.left.theta is None or self.trial.is_an_arm(one.left.theta[: self.base.rank])
+
+    @cached_property
+    def is_only_at_turns(self) -> bool:
+        """True if nothing that matters is left where joints slide on, each fifth of the log predicted by the others: what friction
+        does where it holds a joint for a moment looks like many faults. False if joints hardly slide on."""
+        trial = self.trial
+        slides = (trial.holding < MATTERS * trial.size) & trial.moving
+        if slides.sum(axis=0).min() < 2 * self.base.rank:
+            return False
+        left = fitted(trial.in_fifths.of_rows(slides), 1)[1]
+        size = np.sqrt(np.sum((trial.measured * slides) ** 2, axis=0))
+        return bool(np.all(left.unseen < MATTERS * size))
 
     def told_by(self, poor: bool) -> list[Alternative]:
         """Alternatives that a log can tell: all of them, or of a `poor` one those that do not change in its course."""

@@ -7,7 +7,7 @@ from itertools import combinations
 
 import numpy as np
 
-from qddot.identify.checks.alternatives import FOR_A_WHILE, Alternatives
+from qddot.identify.checks.alternatives import AT_TURNS, FOR_A_WHILE, Alternatives
 from qddot.identify.checks.trial import Alternative, Trial
 from qddot.identify.checks.verdict import Concern, listed, percent
 from qddot.identify.regression.base import Base
@@ -145,8 +145,10 @@ def explained_otherwise(
         return harmful(others, estimate, left, floor)
     best = [found for found in others.told_by(is_poor) if found.share > MOST_OF_IT]
     best = best if matters else [found for found in best if found.kind not in FOR_A_WHILE and found.share > NEARLY_ALL]
+    held = matters and others.is_only_at_turns
+    best = [found for found in best if found.kind in AT_TURNS] if held else best
     rest = f"of what is unexplained ({left.relative:.2%} of the torques)"
-    if not best and not is_poor and (alone := of_one_joint(others, beyond > MATTERS * left.size)):
+    if not best and not is_poor and not held and (alone := of_one_joint(others, beyond > MATTERS * left.size)):
         text = f"{alone.text}: that explains {alone.own:.0%} of what is unexplained there"
         return [Concern(alone.kind, text, joints=alone.joints)]
     if best:

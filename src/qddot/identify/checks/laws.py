@@ -36,6 +36,7 @@ from qddot.thresholds import (
     MATTERS,
     MOST_HARMONICS,
     MOST_OF_IT,
+    OWN_SPEEDS,
     SLOWEST_COG,
     SMALL_LAW_GAIN,
     STRIBECK_SPEEDS,
@@ -61,7 +62,7 @@ def laws(hinges: tuple[str, ...], usual: float) -> Iterator[Law]:
     yield Law("viscous friction with powers of the speed up to the third", {"viscous": 3})
     yield Law("friction that differs between directions", {"asymmetric": True})
     for share in STRIBECK_SPEEDS:
-        yield Law(f"Stribeck's curve, halved at {share * usual:.2g} rad/s", {"stribeck": share * usual})
+        yield curve(share * usual)
     yield Law("friction in proportion to the load", {"load": True})
     yield Law("springs: torques in proportion to the position", {"spring": True})
     yield Law("torques that depend on the position, as of what balances an arm", {"harmonics": dict.fromkeys(hinges, 1)})
@@ -100,6 +101,25 @@ def shown_best(trial: Trial, j: int, count: int) -> tuple[int, ...]:
     return tuple(tried[i] for i in sets[best]) if gains[best] > SMALL_LAW_GAIN else ()
 
 
+def curve(speed: float | Mapping[str, float], gain: float = 0.0) -> Law:
+    """Return the law of Stribeck's curve that has halved at this speed, or joint -> speed, rad/s or m/s."""
+    told = ", ".join(f"{x:.2g} in {name}" for name, x in speed.items()) if isinstance(speed, Mapping) else f"{speed:.2g}"
+    return Law(f"Stribeck's curve, halved at (rad/s, m/s) {told}", {"stribeck": speed}, gain)
+
+
+def own_curves(trial: Trial, before: float | Mapping[str, float] | None) -> Iterator[Law]:
+    """Yield the law of Stribeck's curve with a speed of each joint's own, if it was the same for all `before`."""
+    if before is None or isinstance(before, Mapping):
+        return
+    speeds, found, parameter_set, motion = before * OWN_SPEEDS, {}, trial.base.parameter_set, sliding_motion(trial)
+    for j, name in enumerate(trial.names):
+        curves = (dict(drive_columns({**parameter_set.asked, "stribeck": x}, name, j, parameter_set.widths[j])) for x in speeds)
+        columns = np.stack([one["stribeck"](motion) for one in curves], axis=1)
+        seen, _ = gains_of_joint(trial, j, columns, np.arange(len(speeds))[:, None], lambda kind: kind == "stribeck")
+        found[name] = float(speeds[np.argmax(seen)])
+    yield curve(found)
+
+
 def pulling(trial: Trial, before: Mapping[str, Edge]) -> Iterator[Law]:
     """Yield the law of pulls with new edges, at joints without one in `before`, if the log shows any."""
     found = {**before, **new_edges(trial, before)}
@@ -114,8 +134,9 @@ def pulls(edges: Mapping[str, Edge], gain: float = 0.0) -> Law:
 
 
 def as_found(law: Law, parameter_set: ParameterSet) -> Law:
-    """Return a law with the edges that the fit found, since it seeks them again."""
-    return pulls(parameter_set.asked["pulls"], law.gain) if "pulls" in law.options else law
+    """Return a law with the edges or speeds that the fit found, since it seeks them again."""
+    sought = {"pulls": pulls, "stribeck": curve}
+    return next((sought[name](parameter_set.asked[name], law.gain) for name in law.options if name in sought), law)
 
 
 def missing_laws(known: Alternatives, chosen: Mapping[str, Any] = NOTHING) -> list[Law]:
@@ -126,16 +147,16 @@ def missing_laws(known: Alternatives, chosen: Mapping[str, Any] = NOTHING) -> li
 
     `chosen`: options of the laws that were added before.
     """
-    trial, floor = known.fine_trial, known.signals.noise
-    least = least_gain(trial.left, floor, trial.size)
+    trial = known.fine_trial
+    least = least_gain(trial.left, known.noise, trial.size)
     if least is None:
         return []
     usual = float(np.median(rms(trial.motion.qd)))
-    before, found = fitted(trial.in_fifths.G, trial.in_fifths.samples)[1], []
+    before, found = with_columns(trial, new_columns(trial, Law("what a fit without the next law dropped", {}))), []
     hinges = tuple(joint.name for joint in trial.robot.model.joints if joint.kind in HINGES and joint.name in trial.names)
     first = (law for law in laws(hinges, usual) if not law.options.keys() & chosen.keys())
-    more = chain(cogging(trial, hinges, chosen.get("harmonics", {})), pulling(trial, chosen.get("pulls", {})))
-    for law in chain(first, more):
+    more = cogging(trial, hinges, chosen.get("harmonics", {})), pulling(trial, chosen.get("pulls", {}))
+    for law in chain(first, *more, own_curves(trial, chosen.get("stribeck"))):
         columns = new_columns(trial, law)
         if columns is None:
             continue
@@ -148,7 +169,8 @@ def missing_laws(known: Alternatives, chosen: Mapping[str, Any] = NOTHING) -> li
         faults = known.found if least == LAW_GAIN else known.lasting
         if max((one.share for one in faults), default=0.0) > max(found[0].gain, MOST_OF_IT):
             return []
-    return [with_best_speed(trial, law, before) if "stribeck" in law.options else law for law in found]
+    common = [isinstance(law.options.get("stribeck"), float) for law in found]
+    return [with_best_speed(trial, law, before) if one else law for law, one in zip(found, common)]
 
 
 def least_gain(left: Left, floor: np.ndarray, size: np.ndarray) -> float | None:
@@ -168,7 +190,7 @@ def with_best_speed(trial: Trial, law: Law, before: Left) -> Law:
 
     def tried(log_speed: float) -> tuple[Law, Left]:
         speed = float(np.exp(log_speed))
-        told = Law(f"Stribeck's curve, halved at {speed:.2g} rad/s", {"stribeck": speed})
+        told = curve(speed)
         columns = new_columns(trial, told)
         assert columns is not None  # as at the other speeds
         return told, with_columns(trial, columns)
@@ -180,22 +202,31 @@ def with_best_speed(trial: Trial, law: Law, before: Left) -> Law:
     return closer._replace(gain=gain) if gain > law.gain else law
 
 
-def with_columns(trial: Trial, Z: np.ndarray) -> Left:
-    """Return the residuals with further columns Z (N, nv, d), each fifth predicted by the others."""
+def with_columns(trial: Trial, Z: np.ndarray | None) -> Left:
+    """Return the residuals with further columns Z (N, nv, d), if any, each fifth predicted by the others."""
+    if Z is None:
+        return fitted(trial.in_fifths.G, trial.in_fifths.samples)[1]
     return fitted(trial.in_fifths.with_columns(trial.filtered(Z)), trial.in_fifths.samples)[1]
 
 
 def new_columns(trial: Trial, law: Law) -> np.ndarray | None:
-    """Return the columns (N, nv, d) of those parameters of a law that the fit does not have; None if it has them all."""
-    q, qd, qdd, _ = trial.motion
+    """Return the columns (N, nv, d) of those parameters of a law that the fit does not have, or has at another speed; None if it
+    has them all. Those that came out impossible, and were dropped, are among them: often another law was missing."""
     parameter_set = trial.base.parameter_set
-    known, asked = {term.name for term in parameter_set.terms}, {**parameter_set.asked, **law.options}
-    motion, found = Motion(q, qd, qdd, trial.load, trial.sliding(trial.motion)), []
+    known = {term.name for term in parameter_set.terms}.difference(parameter_set.dropped)
+    asked = {**parameter_set.asked, **law.options}
+    motion, found = sliding_motion(trial), []
     for j, joint in enumerate(trial.names):
         for name, column in drive_columns(asked, joint, j, parameter_set.widths[j]):
-            if f"{joint}.{name}" not in known:
+            if f"{joint}.{name}" not in known or name in law.options:
                 found.append(column(motion)[:, None] * trial.only(j))
     return np.stack(found, axis=-1) if found else None
+
+
+def sliding_motion(trial: Trial) -> Motion:
+    """Return the motion of an excerpt, from which columns of friction are computed."""
+    q, qd, qdd, _ = trial.motion
+    return Motion(q, qd, qdd, trial.load, trial.sliding(trial.motion))
 
 
 def gained(before: np.ndarray, after: np.ndarray) -> float:

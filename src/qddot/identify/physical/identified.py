@@ -10,7 +10,7 @@ import numpy as np
 
 from qddot.identify.physical.pseudo_inertia import pseudo_inertia, ten_vector
 from qddot.identify.regression.bodies import body_inertias, with_parameters
-from qddot.identify.regression.drive_terms import PULLS, is_harmonic
+from qddot.identify.regression.drive_terms import PULLS, is_harmonic, stribeck_of
 from qddot.identify.regression.parameter_set import ParameterSet
 from qddot.model.directed import pair
 from qddot.model.drive import Drive, Harmonic
@@ -76,7 +76,7 @@ def identified_robot(parameter_set: ParameterSet, parameters: np.ndarray) -> tup
         stiffness = spring.stiffness + max(found.get("stiffness", 0.0), 0.0)
         drives[joint] = replace(  # friction and rotor are replaced, springs and harmonics added; the rest of the drive stays
             given,
-            **friction_keys(found, width, parameter_set.asked["stribeck"] or 0.0),
+            **friction_keys(found, width, stribeck_of(parameter_set.asked, joint) or 0.0),
             stiffness=stiffness,
             rest=spring.stiffness * spring.rest / stiffness if stiffness else 0.0,
             harmonics=added_harmonics(given.harmonics, waves),

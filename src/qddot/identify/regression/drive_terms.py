@@ -54,7 +54,7 @@ class Term(NamedTuple):
 def drive_columns(asked: Mapping[str, Any], joint: str, j: int, width: float) -> Iterator[tuple[str, Column]]:
     """Yield the name and column of each constant of joint j's friction, spring, harmonics and pull that was asked for.
     `width`: the smoothing velocity of dry friction; 0: a sign."""
-    for law in asked_laws(asked, width):
+    for law in asked_laws({**asked, "stribeck": stribeck_of(asked, joint)}, width):
         for constant, _ in law.constants(law):
             yield constant, friction_column(law, constant, j)
     if asked["spring"]:
@@ -102,6 +102,12 @@ def asked_laws(asked: Mapping[str, Any], width: float) -> list[ShaftFriction]:
     wanted |= {"load": 1.0} if asked["load"] else {}
     steepness = 1 / stribeck if stribeck else 0.0
     return [ShaftFriction(**{name: value}, width=width, steepness=steepness) for name, value in wanted.items()]
+
+
+def stribeck_of(asked: Mapping[str, Any], joint: str) -> float | None:
+    """Return the speed at which a joint's Stribeck curve has halved; None without one."""
+    speed = asked["stribeck"]
+    return speed.get(joint) if isinstance(speed, Mapping) else speed
 
 
 def orders(harmonics: int | Sequence[int]) -> Sequence[int]:

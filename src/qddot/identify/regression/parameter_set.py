@@ -84,7 +84,7 @@ class ParameterSet:
         offset: bool = True,
         standstill: float | Mapping[str, float] = STANDSTILL,
         asymmetric: bool = False,
-        stribeck: float | None = None,
+        stribeck: float | Mapping[str, float] | None = None,
         load: bool = False,
         coupled: Sequence[tuple[str, str]] = (),
         spring: bool = False,
@@ -101,7 +101,8 @@ class ParameterSet:
                 smoothing velocity of a smooth step; or joint -> speed (`standstill_speeds` finds them in a log).
             asymmetric: separate viscous and Coulomb friction for each direction. An offset can be distinguished from them only near
                 rest and if the step is smooth; with `"sign"` there is none.
-            stribeck: speed at which `stribeck s(qd) / (1 + (qd / speed)^2)` has halved; None for none.
+            stribeck: speed at which `stribeck s(qd) / (1 + (qd / speed)^2)` has halved; or joint -> speed, for some joints; None
+                for none.
             load: Coulomb friction in proportion to the load, which is all that acts on the joint except friction.
             coupled: pairs of joints whose motors are geared together, as in many wrists: one rotor and one friction for both.
             spring: a torque in proportion to q, in addition to a spring that the robot has; together with the offset it gives the
@@ -144,7 +145,7 @@ class ParameterSet:
             for name, column in drive_columns(asked, joint, j, widths[j]):
                 found.append((name, described(drive.friction, name, asymmetric), column))
             terms += [Term(f"{joint}.{name}", {j: column}, float(value)) for name, value, column in found]
-        for joint in (*(harmonics or {}), *(pulls or {})):
+        for joint in (*(harmonics or {}), *(pulls or {}), *(stribeck if isinstance(stribeck, Mapping) else {})):
             index(robot, joint)
         for one, other in coupled:
             i, j = index(robot, one), index(robot, other)

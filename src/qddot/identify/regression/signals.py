@@ -98,10 +98,18 @@ class Signals:
     @cached_property
     def noise(self) -> np.ndarray:
         """Rms white noise of the torques after the filter (n,), N m, from their spectrum at high frequencies."""
+        return self.noise_of(self.tau_raw[self.middle])
+
+    @property
+    def middle(self) -> slice:
+        """Enough samples of the longest segment for a spectrum."""
         longest = max(self.segments, key=lambda s: s.stop - s.start)
         middle, half = (longest.start + longest.stop) // 2, NOISE_SAMPLES // 2
-        some = slice(max(longest.start, middle - half), min(longest.stop, middle + half))
-        density = noise_floor(*densities(self.tau_raw[some], self.rate))
+        return slice(max(longest.start, middle - half), min(longest.stop, middle + half))
+
+    def noise_of(self, tau: np.ndarray) -> np.ndarray:
+        """Rms white noise (n,) that torques (N, n) at this rate have after the filter, from their spectrum at high frequencies."""
+        density = noise_floor(*densities(tau, self.rate))
         return np.sqrt(density * self.rate / 2 * np.sum(self.low_pass.smooth**2))
 
     @property
@@ -130,7 +138,7 @@ class Signals:
         It is four times the range of a joint's positions over the length of a kernel, for the slowest such stretch that contains
         the sample. A joint that takes this long to turn from a speed v to -v, evenly, covers a range of v times the length over 4.
         So a shorter turn has a higher pace, and noise of positions does not count as motion, as noise of speeds would. It is 0
-        where a joint is held in place for part of a kernel: a turn as long, with an acceleration of HELD_TURN, would cover more.
+        where a joint is held in place for part of a kernel, and covers less there than HELD_TURN of what it would in an even turn.
         """
         return self._at_samples(self._grid_paces) if self.log_paces is None else self.log_paces
 
@@ -176,8 +184,10 @@ class Signals:
         few = min(max(1, round(HELD_KERNELS * rows), round(HELD_SECONDS / step / 2)), rows)
         for k, segment in enumerate(self.segments):
             q = self.q[segment][self.grid(k).start :: self.factor]
-            pace, briefly = slowest_pace(q, rows, step), slowest_pace(q, few, step)
-            found.append(np.where(briefly < HELD_TURN * few * step, 0.0, pace))
+            within = ranges(q, rows)
+            held = ranges(q, few) < HELD_TURN * (few / rows) ** 2 * within
+            pace = minimum_filter1d(within, **window(rows)) * (2 / (rows * step))
+            found.append(np.where(maximum_filter1d(held, **window(few)), 0.0, pace))
         return found
 
     @property
@@ -216,10 +226,9 @@ class Signals:
             yield np.asarray(x), *reached(self.centres(k), self.low_pass.half, segment)
 
 
-def slowest_pace(q: np.ndarray, rows: int, step: float) -> np.ndarray:
-    """Pace (N, n) of positions by stretches of so many rows to each side, see `Signals.paces`; `step`: between two rows, s."""
-    within = maximum_filter1d(q, **window(rows)) - minimum_filter1d(q, **window(rows))
-    return minimum_filter1d(within, **window(rows)) * (2 / (rows * step))
+def ranges(q: np.ndarray, rows: int) -> np.ndarray:
+    """Range (N, n) of positions over so many rows to each side."""
+    return maximum_filter1d(q, **window(rows)) - minimum_filter1d(q, **window(rows))
 
 
 def window(rows: int) -> dict[str, Any]:

@@ -62,15 +62,17 @@ class Seen(NamedTuple):
 
 
 class DrySpeeds(NamedTuple):
-    """Each joint's smoothing velocity, and the speed at which Stribeck's curve has halved; None without that law."""
+    """Each joint's smoothing velocity, and the speed at which Stribeck's curve has halved, or joint -> speed; None without that
+    law."""
 
     standstill: dict[str, float]
-    stribeck: float | None
+    stribeck: float | dict[str, float] | None
 
 
 def dry_speeds(robot: Robot, signals: Signals, laws: Mapping[str, Any] = NOTHING) -> DrySpeeds:
-    """See `standstill_speeds`. Stribeck's speed, the same for all joints, is chosen along with them, since an error of one would be
-    compensated by the other. Friction by the load takes the same step, with the load of the parameters found before."""
+    """See `standstill_speeds`. Stribeck's speed, the same for all joints or one for each, is chosen along with them, since an error
+    of one would be compensated by the other. Friction by the load takes the same step, with the load of the parameters found
+    before."""
     usual = signals.paces >= STANDSTILL  # rests tell nothing about the step
     speed = rms(signals.qd, usual)
     least, most = NARROWEST * rms(signals.qdd, usual) / signals.rate, np.maximum(WIDEST * speed, np.minimum(speed, SLOW_STEP))
@@ -95,8 +97,18 @@ def dry_speeds(robot: Robot, signals: Signals, laws: Mapping[str, Any] = NOTHING
             if "stribeck" in laws:  # else it is let go of: a joint's is as large as the log, where some of it rests
                 seen.append(here)
         if seen:
-            laws["stribeck"] = best_stribeck(parameter_set, speeds, laws["stribeck"], seen)
+            laws["stribeck"] = refined_stribeck(parameter_set, speeds, laws["stribeck"], seen)
     return DrySpeeds(speeds, laws.get("stribeck"))
+
+
+def refined_stribeck(
+    parameter_set: ParameterSet, speeds: Mapping[str, float], given: float | Mapping[str, float], seen: Sequence[Seen]
+) -> float | dict[str, float]:
+    """The best speed near the one given for all joints; or joint -> speed, each near its own, where these are given."""
+    if not isinstance(given, Mapping):
+        return best_stribeck(parameter_set, speeds, given, seen)
+    own = {one.joint: best_stribeck(parameter_set, speeds, given[one.joint], [one]) for one in seen if one.joint in given}
+    return {**given, **own}
 
 
 def best_stribeck(parameter_set: ParameterSet, speeds: Mapping[str, float], speed: float, seen: Sequence[Seen]) -> float:
