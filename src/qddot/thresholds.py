@@ -63,7 +63,9 @@ LARGEST_PLAY = 0.05  # rad or m, 3 degrees: no gear of an arm has more play, so 
 STANDS_ALONE = 3.0  # times the longer of the steps before and after: a position that jumps does so once
 ON_GRID = 0.02  # fraction of a unit: steps as near to multiples of a unit are multiples of it
 ROUNDED_STEPS = 0.02  # fraction of the steps that are exactly zero: positions with as many are rounded
-ROUNDED_MATTERS = 0.01  # fraction of the accelerations that rounding of positions may add: noise in the motion biases parameters
+# fraction of the accelerations that rounding of positions may add: noise in the motion biases parameters, by its square. With 0.02
+# torques of other motions are off by 0.1 to 0.4 %, with 0.04 by up to 2 %
+ROUNDED_MATTERS = 0.02
 FROZEN_RUN = 20  # times the usual run of equal positions, and as many samples: a rounded signal has no run as long
 CAUGHT_UP = 0.005  # rad or m: distance by which a frozen position is behind when it moves again
 THAWED = 3.0  # times the steps after it: the step by which a frozen position catches up is longer than those of the motion

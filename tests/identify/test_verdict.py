@@ -227,6 +227,14 @@ def test_milliseconds_are_told(rate: float) -> None:
     assert fitted(changed(log, t=1000 * log.t)).verdict.concerns[0].code == "units"
 
 
+def test_positions_in_coarse_steps_hide_no_other_fault() -> None:
+    coarse = changed(q=np.radians(np.round(np.degrees(LOG.q))))
+    assert fitted(coarse).verdict.concerns[0].code == "rounded positions"
+    assert fitted(changed(coarse, tau=LOG.tau * SIGNS)).verdict.concerns[0].code == "sign"
+    fine = np.radians(np.round(4 * np.degrees(LOG.q)) / 4)  # a hundredth of the accelerations, which does no harm
+    assert fitted(changed(q=fine)).verdict
+
+
 def test_residuals_that_drift_make_intervals_wider() -> None:
     log = simulated(PARAMETERS, THETA, 40.0, 100.0, (1e-5, 0.05), 1)
     drifting = fitted(changed(log, tau=log.tau + np.cumsum(np.random.default_rng(0).normal(size=log.tau.shape), axis=0) / 10))

@@ -38,8 +38,8 @@ def verdict(
     """Run all checks for which there is enough given; `others`: alternatives to the fit, if they were tried before.
 
     Serious concerns come first, in this order: faults seen in the samples themselves, explanations of torques that the model does
-    not explain, torques that nothing explains, insufficient motion, and concerns that rest on the parameters: friction that drives,
-    recordings that disagree.
+    not explain, positions in coarse steps, torques that nothing explains, insufficient motion, and concerns that rest on the
+    parameters: friction that drives, recordings that disagree.
 
     >>> robot = qddot.load("two_link")
     >>> push = lambda t, q, qd: [3 * np.sin(2 * t), np.sin(3 * t)]
@@ -58,11 +58,11 @@ def verdict(
     if left is not None and motion is not None:
         silent = [*dead(names, motion.tau), *copied(names, left, motion)]
         found += silent + clipped(names, audit.recording if audit else None)
-        found += rounded(names, audit.recording.continuity.resolution, motion) if audit else []
         fit = base, estimate.theta, motion.excerpt
         others = others if others is not None and others.are_of(*fit) else Alternatives(*fit)
         is_poor = poor(estimate, factors)
         found += [] if silent else explained_otherwise(others, estimate, left, motion.noise, is_poor)
+        found += rounded(names, audit.recording.continuity.resolution, motion) if audit else []
         found += unexplained(names, left, motion, is_poor)
     found += excitation(base, estimate, motion, left, factors)
     if left is not None and motion is not None and others is not None:
