@@ -14,6 +14,7 @@ import qddot
 from qddot.errors import InputError
 from qddot.identify import Fit, Log, ParameterSet, base_parameters, prepare, stream
 from qddot.identify.checks.alternatives import Alternatives
+from qddot.identify.checks.changes import from_then_on
 from qddot.identify.checks.halves import unpredicted
 from qddot.identify.checks.judge import verdict
 from qddot.identify.checks.positive import never_negative
@@ -232,6 +233,42 @@ def test_units_are_told_by_inertia_where_no_weight_shows(unit: float) -> None:
 def test_milliseconds_are_told(rate: float) -> None:
     log = simulated(PARAMETERS, THETA, 10.0, rate, (1e-5, 0.05), 1)
     assert fitted(changed(log, t=1000 * log.t)).verdict.concerns[0].code == "units"
+
+
+def test_a_negative_gain_is_a_sign() -> None:
+    (said, *_) = fitted(channel(2, -0.7 * LOG.tau[:, 2])).verdict.concerns
+    assert (said.code, said.joints) == ("sign", ("j2",)), said
+
+
+@pytest.mark.parametrize("seed", [0, 3])
+def test_friction_of_joints_that_move_in_turn_is_no_load(seed: int) -> None:
+    """Parameters of either part of such a log take in friction that the model lacks, but predict its other moves no better."""
+    draw = np.random.default_rng(seed)
+    t = np.arange(0, 40, 1 / 200)
+    q, qd, qdd = np.zeros((3, len(t), 3))
+    here = draw.uniform(-1, 1, 3)
+    for k in range(40):  # a move of 0.8 s each second
+        j, way, s = k % 3, draw.uniform(-1.2, 1.2) - here[k % 3], slice(200 * k, 200 * k + 200)
+        x = np.clip((t[s] - k) / 0.8, 0, 1)
+        q[s] = here
+        q[s, j] += way * (10 * x**3 - 15 * x**4 + 6 * x**5)
+        qd[s, j] = way / 0.8 * 30 * (x**2 - 2 * x**3 + x**4)
+        qdd[s, j] = way / 0.64 * 60 * (x - 3 * x**2 + 2 * x**3)
+        here[j] += way
+    rough = ParameterSet.of(ARM, stribeck=0.3, load=True, asymmetric=True)
+    size = {"stribeck": 3.0, "load": 0.1, "coulomb_negative": 4.0, "viscous_negative": 2.0}
+    theta = truth(rough, seed) + [size.get(name.rpartition(".")[2], 0.0) for name in rough.names]
+    tau = rough.carrying(theta).matrix(q, qd, qdd) @ theta + 0.05 * draw.normal(size=q.shape)
+    fit = fitted(Log(t, q + 1e-6 * draw.normal(size=q.shape), tau, joint_names=ARM.joint_names))
+    assert not list(from_then_on(Alternatives(fit.base, fit.estimate.theta, fit.signals).trial))
+
+
+def test_positions_in_coarse_steps_hide_no_other_fault() -> None:
+    coarse = changed(q=np.radians(np.round(np.degrees(LOG.q))))
+    assert fitted(coarse).verdict.concerns[0].code == "rounded positions"
+    assert fitted(changed(coarse, tau=LOG.tau * SIGNS)).verdict.concerns[0].code == "sign"
+    fine = np.radians(np.round(4 * np.degrees(LOG.q)) / 4)  # a hundredth of the accelerations, which does no harm
+    assert fitted(changed(q=fine)).verdict
 
 
 def test_residuals_that_drift_make_intervals_wider() -> None:

@@ -125,6 +125,8 @@ def test_a_torque_that_stands_still() -> None:
     assert Continuity.of(Log(T, q, frozen)).frozen_tau.tolist() == pytest.approx([0, 0, 199, 0], abs=2)
     clipped = np.clip(tau, -5, 5)
     assert not Continuity.of(Log(T, q, clipped)).frozen_tau.any()
+    dry = np.clip(tau + 3 * np.sign(np.cos(T))[:, None], -8, 8)  # it leaves the limit by the step of friction
+    assert not Continuity.of(Log(T, q, dry)).frozen_tau.any()
 
 
 def test_arrays_are_cut_at_pauses() -> None:

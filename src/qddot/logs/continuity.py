@@ -307,8 +307,8 @@ def stuck(t: np.ndarray, step: np.ndarray, deviation: np.ndarray) -> tuple[np.nd
 def still_torques(tau: np.ndarray, moving: np.ndarray) -> np.ndarray:
     """Return the number of samples for which each torque (n,) was frozen.
 
-    It then stood still to the last bit while the arm moved and other torques changed. A saturated torque is not frozen: it is
-    larger than those before and after, and leaves its limit by small steps.
+    It then stood still to the last bit while the arm moved and other torques changed. A saturated torque is not frozen: it is the
+    largest or smallest of all, or larger than those before and after, and leaves its limit by small steps.
     """
     found = np.zeros(tau.shape[1], int)
     if np.all(repeats(tau) <= FROZEN_RUN):
@@ -316,9 +316,10 @@ def still_torques(tau: np.ndarray, moving: np.ndarray) -> np.ndarray:
     change = np.diff(tau, axis=0)
     alive = moving & (np.any(change != 0, axis=1) | (tau.shape[1] == 1))
     usual, unit = scatter(change), resolutions(tau)
+    low, high = tau.min(axis=0), tau.max(axis=0)
     for j, steps in enumerate(change.T):
         for start, end in rests(steps):
-            if alive[start:end].mean() > HALF_SAMPLE:
+            if alive[start:end].mean() > HALF_SAMPLE and low[j] < tau[start, j] < high[j]:
                 about = np.concatenate([tau[max(0, 2 * start - end) : start, j], tau[end + 1 : 2 * end - start, j]])
                 between = len(about) > 0 and about.min() < tau[start, j] < about.max()
                 thawed = abs(steps[end]) > (1 + HALF_SAMPLE) * unit[j]  # a rounded torque usually changes by one unit

@@ -200,19 +200,18 @@ def outside(trial: Trial, some: np.ndarray) -> tuple[np.ndarray, Left]:
 
 def from_then_on(trial: Trial) -> Iterator[Alternative]:
     """Another load, or arm, from some time on, if that explains nearly all: all parameters change. Before and after are fitted by
-    themselves, and each must predict every other part of its own from those between."""
+    themselves, and what counts is how well every other part of either is predicted by those between."""
     rows, cuts = trial.given, trial.cuts(TRIAL_PARTS)
     none = np.zeros(len(rows), bool)
     each = np.stack([trial.equations(rows[a:b], none[a:b]).G[0] for a, b in pairwise(cuts)])
     known, moves = INDEPENDENT * trial.nv, np.cumsum(trial.moving.any(axis=1))  # independent torques a row, since rows overlap
-    freedom = max(known * len(rows) - 2 * (trial.base.rank + 1), 1) / (known * len(rows))
     for k, cut in enumerate(cuts[3:-3], start=3):
         count = cut, len(rows) - cut
         if known * min(moves[cut - 1], moves[-1] - moves[cut - 1]) <= trial.base.rank:
             continue  # so few rows would fit any arm
         halves = (np.stack([side[::2].sum(axis=0), side[1::2].sum(axis=0)]) for side in (each[:k], each[k:]))
         sides = [fitted(G, n)[1] for G, n in zip(halves, count)]
-        noise = np.sqrt(sum(n * side.noise**2 for n, side in zip(count, sides)) / (len(rows) * freedom))
+        noise = np.sqrt(sum(n * side.unseen**2 for n, side in zip(count, sides)) / len(rows))  # seen, more parameters leave less
         shows = [name for name, ratio in zip(trial.names, noise / trial.noise) if ratio**2 < 1 - SHOWS_THERE]
         where = f" (at {', '.join(shows)})" if 0 < len(shows) < trial.nv else ""
         text = f"{trial.since(cut)} the arm carries another load, or is another one{where}"

@@ -110,7 +110,8 @@ def gains(trial: Trial) -> Iterator[Alternative]:
     best = int(np.argmin([score(left) for _, left in found]))
     found[best] = min(found[best], sharper_gains(trial, [best], found[best][0]), key=lambda one: score(one[1]))
     for j, ((gain,), left) in enumerate(found):
-        yield trial.told("gain", f"torques of {trial.names[j]} are {gain:.3g} times what those of the others say", left, j)
+        kind = "gain" if gain > 0 else "sign"
+        yield trial.told(kind, f"torques of {trial.names[j]} are {gain:.3g} times what those of the others say", left, j)
     if trial.nv > 2:
         others = list(range(1, trial.nv))
         sizes, left = trial.with_columns(np.stack([tau * trial.only(j) for j in others], axis=-1))

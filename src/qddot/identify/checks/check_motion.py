@@ -192,16 +192,22 @@ def impossible(base: Base, estimate: Estimate, left: Errors | None) -> list[Conc
     return [Concern("impossible values", text, serious=False)]
 
 
-def rounded(names: Sequence[str], resolution: np.ndarray, motion: MotionSummary) -> list[Concern]:
-    """Report positions with so coarse a `resolution` (n,), rad or m, that accelerations are noisy."""
+def noise_of_steps(resolution: np.ndarray, motion: MotionSummary) -> np.ndarray:
+    """Fraction (n,) of each joint's accelerations that positions in steps of `resolution` (n,), rad or m, add as noise."""
     cutoff, rate = motion.excerpt.cutoff, motion.samples / motion.seconds
     noise = resolution / np.sqrt(12) * (2 * np.pi * cutoff) ** 2 * np.sqrt(2 * cutoff / (5 * rate))
-    share = noise / np.where(motion.qdd_rms > 0, motion.qdd_rms, np.inf)
+    return noise / np.where(motion.qdd_rms > 0, motion.qdd_rms, np.inf)
+
+
+def rounded(names: Sequence[str], resolution: np.ndarray, motion: MotionSummary) -> list[Concern]:
+    """Report positions with so coarse a `resolution` (n,), rad or m, that accelerations are noisy."""
+    share = noise_of_steps(resolution, motion)
     j = int(np.argmax(share))
     if share[j] < ROUNDED_MATTERS:
         return []
     text = f"positions of {names[j]} come in steps of {resolution[j]:.2g} rad (m): that makes {share[j]:.0%} of its accelerations "
-    return [Concern("rounded positions", f"{text}up to {cutoff:.2g} Hz, and pulls parameters to one side. Record them finer")]
+    text += f"up to {motion.excerpt.cutoff:.2g} Hz, and pulls parameters to one side. Record them finer"
+    return [Concern("rounded positions", text)]
 
 
 def blurred(base: Base) -> list[Concern]:

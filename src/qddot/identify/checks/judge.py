@@ -4,8 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from qddot.identify.checks.alternatives import Alternatives
-from qddot.identify.checks.check_motion import blurred, coloured, excitation, impossible, poor, rounded, unidentifiable
+from qddot.identify.checks.check_motion import (
+    blurred,
+    coloured,
+    excitation,
+    impossible,
+    noise_of_steps,
+    poor,
+    rounded,
+    unidentifiable,
+)
 from qddot.identify.checks.check_records import disagreeing, validated
 from qddot.identify.checks.check_torques import clipped, copied, dead, driving, explained_otherwise, unexplained, units, upside_down
 from qddot.identify.checks.verdict import Concern, Verdict
@@ -37,9 +48,9 @@ def verdict(
 ) -> Verdict:
     """Run all checks for which there is enough given; `others`: alternatives to the fit, if they were tried before.
 
-    Serious concerns come first, in this order: faults seen in the samples themselves, torques in another unit, explanations of
-    torques that the model does not explain, torques that nothing explains, insufficient motion, and concerns that rest on the
-    parameters: friction that drives, recordings that disagree.
+    Serious concerns come first, in this order: faults seen in the samples themselves (positions in coarse steps only if these may
+    leave as much), torques in another unit, explanations of torques that the model does not explain, torques that nothing explains,
+    insufficient motion, and concerns that rest on the parameters: friction that drives, recordings that disagree.
 
     >>> robot = qddot.load("two_link")
     >>> push = lambda t, q, qd: [3 * np.sin(2 * t), np.sin(3 * t)]
@@ -58,13 +69,16 @@ def verdict(
     if left is not None and motion is not None:
         silent = [*dead(names, motion.tau), *copied(names, left, motion)]
         found += silent + clipped(names, audit.recording if audit else None)
-        found += rounded(names, audit.recording.continuity.resolution, motion) if audit else []
         fit = base, estimate.theta, motion.excerpt
         others = others if others is not None and others.are_of(*fit) else Alternatives(*fit)
         is_poor = poor(estimate, factors)
         told = [] if silent else explained_otherwise(others, estimate, left, motion.noise, is_poor)
         weighed = units(base, estimate, motion.excerpt)
-        found += told + weighed if any(one.code == "gain" for one in told) else weighed + told  # one joint's unit is no unit of all
+        told = told + weighed if any(one.code == "gain" for one in told) else weighed + told  # one joint's unit is no unit of all
+        resolution = audit.recording.continuity.resolution if audit else np.zeros(len(names))
+        coarse = rounded(names, resolution, motion)
+        by_steps = left.relative < noise_of_steps(resolution, motion).max()  # then noisy accelerations may leave it all
+        found += [*coarse, *told] if by_steps else [*told, *coarse]
         found += unexplained(names, left, motion, is_poor)
     found += excitation(base, estimate, motion, left, factors)
     if left is not None and motion is not None and others is not None:
