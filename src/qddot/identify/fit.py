@@ -54,7 +54,8 @@ class Fit:
         judged: the filtered log kept for validation, or `signals` if there was none.
         verdict: tells if the parameters can be trusted.
         command: the call that makes this fit.
-        thermal: change of friction with temperature, if the log has temperatures and shows it; `parameters` do not include it.
+        thermal: change of friction with temperature, if the log has temperatures and shows it; `parameters` are those at the mean
+            temperature, and so are the torques of `training` and `validation`.
 
     >>> arm = qddot.Builder("arm", gravity=(0, -9.81, 0)).body("rod", mass=1, com=(0.3, 0, 0), tensor=(0, 0.03, 0.03)).robot()
     >>> push = lambda t, q, qd: [2 * np.sin(7 * t)]

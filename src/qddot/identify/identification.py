@@ -69,6 +69,31 @@ def identify(
     if isinstance(validation, float | int):
         log, validation = parted(log, validation, robot)
     record = Record.of(robot, log, cutoff, velocity)
+    other = None if validation is None else Record.of(robot, validation, record.signals.cutoff, velocity)
+    options = {"method": method, "cutoff": cutoff, "velocity": velocity}
+    command = python_call(robot.name, *given, None if parameter_set is None else "parameter_set", options)
+    how = {"engine": engine, "address": address}
+    fit = fitted(robot, record, other, parameter_set, method, how, progress, command)
+    thermal, findings = warmth(record, fit.parameter_set)
+    if thermal is not None:
+        widths = fit.parameter_set.widths
+        record, other = thermal.at_reference(record, widths), other and thermal.at_reference(other, widths)
+        fit = fitted(robot, record, other, parameter_set, method, how, progress, command)
+    fit = replace(fit, thermal=thermal, findings=(*fit.findings, *findings))
+    return fit if record.streamed else judged_with_robot(fit)
+
+
+def fitted(
+    robot: Robot,
+    record: Record,
+    other: Record | None,
+    parameter_set: ParameterSet | None,
+    method: str,
+    how: dict[str, Any],
+    progress: bool | None,
+    command: str,
+) -> Fit:
+    """Fit a recording, and judge it by itself and by the other one, which is kept for validation."""
     signals, findings, audit = record.signals, list(record.findings), record.audit()
     chosen, sound = parameter_set is None, not any(finding.serious for finding in audit.findings)
     if parameter_set is None and not sound:
@@ -86,7 +111,6 @@ def identify(
         parameter_set = with_needed_rests(ParameterSet.of(robot), record.parts())  # so wide a step would be viscous friction
         base = base_parameters(parameter_set)
     findings += [*rounding(base), *split(robot)]
-    how = {"engine": engine, "address": address}
     found = estimated(base, record, method, how, progress)
     missed = np.linalg.norm(structure(found.left.rms, signals.noise)) > MISSED * np.linalg.norm(found.left.size)
     if chosen and sound and missed:  # then speeds at which friction takes its step have absorbed part of what is wrong
@@ -105,7 +129,6 @@ def identify(
         found, laws = richer, [as_found(one, richer.base.parameter_set) for one in laws]
         others = Alternatives(found.base, found.estimate.theta, signals)
     findings += [Finding("found", "friction", f"{law}: added, since {law.gain:.0%} of {UNSEEN} go") for law in laws]
-    other = None if validation is None else Record.of(robot, validation, signals.cutoff, velocity)
     if other is not None:
         findings.insert(1, Finding("found", "validation", f"kept for it: {other.size}"))
     own = judged(found, record, audit, others)  # the fit must not depend on the log kept for validation
@@ -125,10 +148,7 @@ def identify(
     if estimate.method == "irls":
         why = "asked for" if method == "irls" else f"{left.outliers.max():.2%} of a joint's torques are outliers"
         findings.append(Finding("found", "robust", f"rows are reweighted by Hampel's function: {why}"))
-    thermal, about_warmth = warmth(record, base.parameter_set)
-    findings += about_warmth
-    options = {"method": method, "cutoff": cutoff, "velocity": velocity}
-    fit = Fit(
+    return Fit(
         parameter_set=base.parameter_set,
         base=base,
         estimate=estimate,
@@ -139,10 +159,8 @@ def identify(
         judged=signals if other is None else other.signals,
         verdict=own if unseen is None else judged(found, record, audit, others, unseen),
         findings=tuple(findings),
-        command=python_call(robot.name, *given, None if chosen else "parameter_set", options),
-        thermal=thermal,
+        command=command,
     )
-    return fit if record.streamed else judged_with_robot(fit)
 
 
 def judged_with_robot(fit: Fit) -> Fit:
@@ -188,7 +206,7 @@ def warmth(record: Record, parameter_set: ParameterSet) -> tuple[ThermalFriction
     if 1 - (found.after / found.before) ** 2 < LAW_GAIN:
         most = np.ptp(record.log.temperature, axis=0).max()
         return None, [Finding("found", "warmth", f"{message}: left out, too little to tell, with {most:.2g} degrees at most")]
-    return found, [Finding("found", "warmth", f"{message} (fit.thermal)")]
+    return found, [Finding("found", "warmth", f"{message}: taken off, so that parameters are those at its mean (fit.thermal)")]
 
 
 def told(speeds: dict[str, float]) -> str:
