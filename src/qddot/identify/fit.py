@@ -16,7 +16,7 @@ from qddot.errors import ConvergenceError, ModelWarning, stacklevel_outside
 from qddot.formats.urdf_writer import write_urdf
 from qddot.identify.checks.verdict import Verdict
 from qddot.identify.physical.identified import identified_robot, sound_prior
-from qddot.identify.physical.plausible import filled_in, implausible, keeping_load, weighing
+from qddot.identify.physical.plausible import filled_in, implausible, keeping_load, overweight, weighing
 from qddot.identify.regression.base import Base
 from qddot.identify.regression.estimators import Estimate, equations, essential
 from qddot.identify.regression.parameter_set import ParameterSet
@@ -196,6 +196,11 @@ class Fit:
     def implausible(self) -> tuple[str, ...]:
         """Sentences about links of `robot` that no real arm has: much too heavy for their size, or with the mass far outside."""
         return tuple(implausible(self._identified[0], self.parameter_set.robot))
+
+    @cached_property
+    def overweight(self) -> str:
+        """Sentence on links of `robot` that are heavier together than solid metal, as by torques in another unit; empty if not."""
+        return overweight(self._identified[0])
 
     @cached_property
     def _identified(self) -> tuple[Robot, tuple[str, ...]]:

@@ -164,18 +164,24 @@ def fitted(
 
 
 def judged_with_robot(fit: Fit) -> Fit:
-    """Add a concern to the verdict if the fit's robot predicts worse than the fit. It is checked where that is likely: with laws
-    that a robot may not hold, or impossible values. Without the extra `id` there is no such robot."""
-    unusual = set(fit.parameter_set.names) - set(ParameterSet.of(fit.parameter_set.robot).names)
-    if not fit.verdict or not (unusual or fit.verdict.has("impossible values")):
-        return fit
+    """Add a concern to the verdict if the fit's robot predicts worse than the fit, or is heavier than any.
+
+    The former is checked where it is likely: with laws that a robot may not hold, or impossible values; the latter where no mass is
+    described that would tell torques in another unit. Without the extra `id` there is no such robot.
+    """
+    robot, found = fit.parameter_set.robot, []
+    unusual = set(fit.parameter_set.names) - set(ParameterSet.of(robot).names)
     try:
-        doubt = fit.robot_doubt
+        if fit.verdict and without_mass(robot) and fit.overweight:
+            found.append(Concern("units", f"{fit.overweight}: torques in another unit? (gains=)"))
+        if fit.verdict and (unusual or fit.verdict.has("impossible values")) and fit.robot_doubt:
+            found.append(Concern("robot", fit.robot_doubt, serious=False))
     except MissingExtraError:
         return fit
     except ConvergenceError as error:
-        doubt = str(error)
-    return replace(fit, verdict=Verdict((*fit.verdict.concerns, Concern("robot", doubt, serious=False)))) if doubt else fit
+        found.append(Concern("robot", str(error), serious=False))
+    concerns = sorted((*fit.verdict.concerns, *found), key=lambda concern: not concern.serious)
+    return replace(fit, verdict=Verdict(tuple(concerns))) if found else fit
 
 
 def judged(found: Estimated, record: Record, audit: Audit, others: Alternatives, unseen: Unseen | None = None) -> Verdict:
