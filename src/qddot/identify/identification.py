@@ -27,7 +27,7 @@ from qddot.identify.regression.reduction import ENGINES, reduce
 from qddot.identify.regression.residuals import residuals_of_parts, structure
 from qddot.identify.regression.rest import left_out, with_needed_rests
 from qddot.identify.regression.standstill import standstill_speeds
-from qddot.identify.temperature import ThermalFriction, thermal_friction
+from qddot.identify.temperature import ThermalFriction, at_reference, thermal_friction
 from qddot.logs.audit import Audit
 from qddot.logs.log import Log
 from qddot.logs.table import Finding
@@ -77,7 +77,7 @@ def identify(
     thermal, findings = warmth(record, fit.parameter_set)
     if thermal is not None:
         widths = fit.parameter_set.widths
-        record, other = thermal.at_reference(record, widths), other and thermal.at_reference(other, widths)
+        record, other = at_reference(thermal, record, widths), other and at_reference(thermal, other, widths)
         fit = fitted(robot, record, other, parameter_set, method, how, progress, command)
     fit = replace(fit, thermal=thermal, findings=(*fit.findings, *findings))
     return fit if record.streamed else judged_with_robot(fit)

@@ -62,21 +62,6 @@ class ThermalFriction:
             name: self.parameters[name] + slope * float(of[name.rpartition(".")[0]]) for name, (slope, _) in self.slopes.items()
         }
 
-    def at_reference(self, record: Record, widths: np.ndarray) -> Record:
-        """Return a recording with the torques of friction at T_0, by the slopes found; one without temperatures as it is.
-
-        `widths`: the smoothing velocity of each joint's Coulomb friction (nv,), rad/s or m/s.
-        """
-        if record.log.temperature is None:
-            return record
-        signals = record.signals
-        more = temperatures(record.log, record.log.temperature, signals) - self.reference
-        tau = signals.tau_raw.copy()
-        for name, curve in friction_curves(self.joint_names, signals.qd, widths).items():
-            j = self.joint_names.index(name.rpartition(".")[0])
-            tau[:, j] -= self.slopes.get(name, (0.0, 0.0))[0] * more[:, j] * curve
-        return replace(record, signals=replace(signals, tau_raw=tau))
-
     def __repr__(self) -> str:
         lines = [f"{name}: {self.parameters[name]:.4g}, {x:.3g} +- {s:.2g} more a degree" for name, (x, s) in self.slopes.items()]
         return "\n".join([*lines, f"torques not explained: {self.before:.2%} without, {self.after:.2%} with the temperature"])
@@ -136,6 +121,22 @@ def thermal_friction(
     found = extended(base_parameters(parameter_set), signals, further)
     parameters = dict(zip(found.base.names, found.theta.tolist()))
     return ThermalFriction(robot.joint_names, reference, parameters, found.further, found.before, found.after)
+
+
+def at_reference(found: ThermalFriction, record: Record, widths: np.ndarray) -> Record:
+    """Return a recording with the torques that friction would have at T_0, by the slopes found; one without temperatures as it is.
+
+    `widths`: the smoothing velocity of each joint's Coulomb friction (nv,), rad/s or m/s.
+    """
+    if record.log.temperature is None:
+        return record
+    signals = record.signals
+    more = temperatures(record.log, record.log.temperature, signals) - found.reference
+    tau = signals.tau_raw.copy()
+    for name, curve in friction_curves(found.joint_names, signals.qd, widths).items():
+        j = found.joint_names.index(name.rpartition(".")[0])
+        tau[:, j] -= found.slopes.get(name, (0.0, 0.0))[0] * more[:, j] * curve
+    return replace(record, signals=replace(signals, tau_raw=tau))
 
 
 def temperatures(log: Log, temperature: ArrayLike, signals: Signals) -> np.ndarray:
