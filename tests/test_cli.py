@@ -591,6 +591,28 @@ def test_identify_prints_a_table_and_a_verdict_and_writes_files(tmp_path):
     assert np.allclose(qddot.load(urdf).gravity_torque(q), qddot.load("two_link").gravity_torque(q), atol=0.05)
 
 
+def test_a_part_of_the_log_is_kept_for_validation_and_velocities_are_chosen(tmp_path):
+    log = recorded(tmp_path / "run.csv", 1)
+    result = call("identify", "two_link", log, "--validation", "0.3", "--velocity", "derivative", *NAMED)
+    assert result.exit_code == 0, result.output
+    assert "validation: " in result.stdout
+    data = [json.loads(call("identify", "two_link", log, "--validation", x, "--json", *NAMED).stdout) for x in ("0.3", "0.5")]
+    arm = qddot.load("two_link")
+    recording = qddot.identify.Log.load(log, arm, columns={"t": "time", "q": "pos", "tau": "eff"})
+    assert data[0]["validation"]["relative"] == arm.identify(recording, validation=0.3).validation.relative
+    assert data[0]["validation"]["relative"] != data[1]["validation"]["relative"]
+    for given, said in (
+        (("1.5",), "1.5 is no part of a recording"),
+        (("0.3", log), "not both"),
+        (("no.csv",), "does not exist"),
+    ):
+        wrong = call("identify", "two_link", log, *(x for each in given for x in ("--validation", each)))
+        assert (wrong.exit_code, said in wrong.stderr) == (2, True), wrong.stderr
+    wrong = call("identify", "two_link", log, "--velocity", "measured", *NAMED)
+    assert "the log has no velocities" in wrong.stderr
+    assert call("identify", "two_link", log, "--velocity", "guess").exit_code == 2
+
+
 def test_columns_are_named_joint_by_joint(tmp_path):
     log = recorded(tmp_path / "run.csv", 1)
     text = Path(log).read_text(encoding="utf-8")

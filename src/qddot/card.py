@@ -34,12 +34,18 @@ class Formula(str):
 
 
 class Table(NamedTuple):
-    """A table of texts; the rows with indices in `doubtful` are marked."""
+    """A table of texts; the rows with indices in `doubtful` are marked.
+
+    Where a terminal is too narrow for it, the columns `spare` are left out, and the cells of the column `below` are put below their
+    rows, if they say more than the first.
+    """
 
     head: Sequence[str]
     rows: Sequence[Sequence[str]]
     caption: str = ""
     doubtful: frozenset[int] = frozenset()
+    spare: frozenset[int] = frozenset()
+    below: int | None = None
 
 
 class Card(NamedTuple):
@@ -100,9 +106,10 @@ def html_table(table: Table, most: int | None = ROWS) -> str:
 
 def rich_table(table: Table) -> Any:
     """Return a table for `rich` whose names and numbers are never cut: only the widest column is wrapped, between words; if that is
-    not enough, each row becomes a paragraph."""
+    not enough, each row becomes a paragraph, or a line with another one below it if the table says which."""
     from rich import box
     from rich import table as rich
+    from rich.padding import Padding
     from rich.text import Text
 
     columns = list(zip(table.head, *table.rows))
@@ -118,6 +125,15 @@ def rich_table(table: Table) -> Any:
                 return
             if table.caption:
                 yield Text(table.caption, style="bold")
+            if table.below is not None:
+                kept = [k for k in range(len(table.head)) if k != table.below and k not in table.spare]
+                lines = ["  ".join(row[k].ljust(widths[k]) for k in kept).rstrip() for row in (table.head, *table.rows)]
+                yield Text(f"{lines[0]}; below: {table.head[table.below]}", style="bold")
+                for k, (row, line) in enumerate(zip(table.rows, lines[1:])):
+                    yield Text(line, style="yellow" if k in table.doubtful else "", overflow="fold")
+                    if row[table.below] != row[0]:
+                        yield Padding(Text(row[table.below], style="dim", overflow="fold"), (0, 0, 0, 4))
+                return
             for k, (name, *cells) in enumerate(table.rows):
                 said = [f"{head} {cell}".strip() for head, cell in zip(table.head[1:], cells) if cell]
                 style = "yellow" if k in table.doubtful else ""

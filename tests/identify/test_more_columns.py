@@ -102,7 +102,7 @@ def test_a_verdict_on_friction_that_warms_says_what_to_do() -> None:
     )
     assert "temperature=T" in said["warming"]
     assert "robot.identify(log[2000:])" in said["warming"]
-    assert "fit.thermal.at(T)" in measured["warming"]
+    assert not measured
 
 
 def test_temperatures_in_a_file_are_used(tmp_path) -> None:
@@ -122,6 +122,19 @@ def test_temperatures_in_a_file_are_used(tmp_path) -> None:
         value, std = fit.thermal.slopes[f"{joint}.viscous"]
         assert abs(value + 0.02) < 5 * std + 1e-4
         assert std < 0.004
+    assert fit.verdict.identified
+    assert fit.training.relative < 0.01
+    for k, joint in enumerate(ARM.joint_names):  # at the mean temperature
+        low, high = fit.intervals[f"{joint}.viscous"]
+        assert (
+            low
+            < THETA[SET.names.index(f"{joint}.viscous")] + 0.02 * (kelvin.mean(axis=0) - 273.15 - fit.thermal.reference)[k]
+            < high
+        )
+    kept = ARM.identify(tmp_path / "warm.csv", validation=0.3)  # of which the last part is the warmest
+    assert kept.verdict.identified
+    assert kept.validation is not None
+    assert kept.validation.relative < 0.01
     rows[:, 3:5] += 0.02 * (kelvin - kelvin.mean(axis=0)) * qd
     np.savetxt(tmp_path / "cold.csv", rows, delimiter=",", header=names, comments="")
     cold = ARM.identify(tmp_path / "cold.csv")  # friction does not care

@@ -50,7 +50,10 @@ def test_links_without_described_masses_are_plausible(name: str) -> None:
     assert sum(ten[0] for ten in weighed.values()) == pytest.approx(total, rel=1e-3)
 
 
-def test_links_that_no_arm_has_are_warned_of() -> None:
-    fit = identified(qddot.load("two_link"), scale=1000.0)  # milli, which nothing in such a description contradicts
+def test_torques_in_another_unit_make_links_that_no_arm_has() -> None:
+    fit = identified(qddot.load("two_link"), scale=1000.0)  # milli, which only the links' size contradicts
+    assert not fit.verdict.identified
+    assert fit.verdict.concerns[0].code == "units"
+    assert "of solid metal they would weigh" in str(fit.verdict)
     with pytest.warns(ModelWarning, match=r"body_\d weighs .* more than metal"):
         _ = fit.robot

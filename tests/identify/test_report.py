@@ -92,6 +92,18 @@ def test_html_keeps_tables_and_lists_apart() -> None:
     assert "<p>-" not in found
 
 
+def test_friction_of_a_clean_log_lies_on_its_curve(fit: Fit) -> None:
+    """Also where joints turn back, whose steps the low-pass blurs."""
+    pytest.importorskip("matplotlib")
+    for ax, rms in zip(fit.plot("friction"), fit.training.rms):
+        measured, found = ax.get_lines()
+        v, tau = measured.get_data()
+        assert abs(v).min() < 0.1 < abs(v).max()
+        assert np.abs(tau - np.interp(v, *found.get_data())).max() < 6 * rms
+        residual = tau - np.interp(v, *found.get_data())
+        assert residual.std() == pytest.approx(rms, rel=0.3)  # and what remains is drawn
+
+
 def test_how_far_off_the_robot_is_is_told(fit: Fit) -> None:
     pytest.importorskip("cvxpy")
     filtered, raw = fit.robot_error

@@ -74,6 +74,27 @@ def test_names_and_numbers_are_never_cut(width):
     assert {word.strip(":;") for word in words} >= {word for cell in row for word in cell.split()}
 
 
+@pytest.mark.parametrize("width", [43, 46, 200])
+def test_a_long_cell_goes_below_its_row_where_the_table_is_too_wide(width):
+    head, doubt = ["name", "value", "std", "state", "stands for"], frozenset({1})
+    rows = [["arm.m", "1.5 kg", "0.125", "good", f"arm.m + {'0.5*hand.m + ' * 6}z"], ["arm.Ixx", "2 kg", "0.25", "bad", "arm.Ixx"]]
+    text = printed(rich_table(Table(head, rows, doubtful=doubt, spare=frozenset({2}), below=4)), width)
+    lines = text.strip().splitlines()
+    assert max(map(len, lines)) <= width
+    assert {cell for row in rows for cell in (row[0], row[3])} <= set(text.split())
+    if width < 200:
+        assert [line.split() for line in lines[:2]] == [
+            ["name", "value", "state;", "below:", "stands", "for"],
+            ["arm.m", "1.5", "kg", "good"],
+        ]
+        assert lines[0].index("value") == lines[1].index("1.5")  # columns are aligned
+        assert lines[2].startswith("    arm.m + 0.5*hand.m")
+        assert lines[-1].split() == ["arm.Ixx", "2", "kg", "bad"]  # which stands for itself
+        assert "0.125" not in text
+    else:
+        assert "0.125" in text
+
+
 def test_all_of_them_are_html_and_text(shown):
     for name, thing in shown.items():
         seen = tags(thing._repr_html_())

@@ -179,6 +179,19 @@ class LogFile(click.Path):
         super().__init__(exists=True, path_type=str)
 
 
+class LogFileOrShare(LogFile):
+    """A recording, or the part of another one as a number between 0 and 1."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        try:
+            share = float(value)
+        except ValueError:
+            return super().convert(value, param, ctx)
+        if not 0 < share < 1:
+            self.fail(f"{value} is no part of a recording: a number between 0 and 1, or the name of a file", param, ctx)
+        return share
+
+
 def completed(names: Iterable[str], incomplete: str) -> list:
     """Return the names that begin so, for the shell."""
     from click.shell_completion import CompletionItem

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from qddot.cli.arguments import LogFile, Numbers, OutputFile, Pair, for_each_joint, robot_argument, robot_options
+from qddot.cli.arguments import LogFile, LogFileOrShare, Numbers, OutputFile, Pair, for_each_joint, robot_argument, robot_options
 from qddot.cli.printing import in_options, paragraph, plainly, print_json, print_table, terminal_width, working, written
 from qddot.files import LOG_BYTES
 
@@ -25,7 +25,10 @@ LONG = LOG_BYTES.value // 16  # bytes of files that are read piece by piece
 @click.command(epilog=f"Exit status: 0 identified, {NOT_IDENTIFIED} not identified (the verdict says why), 1 or 2 an error.")
 @robot_argument
 @click.argument("logs", metavar="LOG...", type=LogFile(), nargs=-1, required=True)
-@click.option("--validation", type=LogFile(), multiple=True, help="Another recording, to be predicted by the fit. May be repeated.")
+@click.option(
+    "--validation", type=LogFileOrShare(), metavar="LOG|SHARE", multiple=True,
+    help="Another recording, to be predicted by the fit, which may be repeated; or 0.3: the last three tenths of LOG.",
+)  # fmt: skip
 @click.option(
     "--report",
     type=OutputFile(".html", ".htm", ".pdf", ".md"),
@@ -34,6 +37,11 @@ LONG = LOG_BYTES.value // 16  # bytes of files that are read piece by piece
 )
 @click.option("--urdf", type=click.Path(dir_okay=False), metavar="FILE", help="Write the identified robot, if the verdict is good.")
 @click.option("--cutoff", type=click.FloatRange(min=0, min_open=True), help="Cut-off of the low-pass, Hz; by default from the log.")
+@click.option(
+    "--velocity",
+    type=click.Choice(("measured", "derivative")),
+    help="Velocities: the log's, or of its positions; by default the better.",
+)
 @click.option("--method", type=click.Choice(("auto", "ols", "wls", "irls")), default="auto", help="Method of least squares.")
 @click.option(
     "--columns", type=Pair(), multiple=True, metavar="QUANTITY=NAME[,NAME...]",
@@ -47,9 +55,9 @@ LONG = LOG_BYTES.value // 16  # bytes of files that are read piece by piece
 @click.option("--repair", is_flag=True, help="Leave out rows that are no samples instead of refusing the file.")
 @robot_options
 def command(
-    robot: Any, logs: tuple[str, ...], validation: tuple[str, ...], report: str | None, urdf: str | None, cutoff: float | None,
-    method: str, columns: tuple[tuple[str, str], ...], rate: float | None, time_unit: str | None,
-    gains: list[float] | None, degrees: bool | None, repair: bool, as_json: bool, **how: Any,
+    robot: Any, logs: tuple[str, ...], validation: tuple[str | float, ...], report: str | None, urdf: str | None,
+    cutoff: float | None, velocity: Any, method: str, columns: tuple[tuple[str, str], ...], rate: float | None,
+    time_unit: str | None, gains: list[float] | None, degrees: bool | None, repair: bool, as_json: bool, **how: Any,
 ) -> None:  # fmt: skip
     """Identify the dynamic parameters of ROBOT from recordings of its motion, with their uncertainty and a verdict.
 
@@ -65,6 +73,7 @@ def command(
     given = {"columns": named_columns(columns) or None, "rate": rate, "time_unit": time_unit, "gains": gains}
     given |= {"degrees": degrees, "repair": repair or None}
     options: Any = {name: value for name, value in given.items() if value is not None}
+    other: Any = kept(validation)
     with plainly():
         with working("reading"):
             from qddot.identify import Log
@@ -72,9 +81,10 @@ def command(
             found = qddot.load(robot, **how)
             for_each_joint(found, "--gains", gains)
             log = (Log.chunks if are_long(logs) else Log.load)(list(logs), found, **options)
-            other = (Log.chunks if are_long(validation) else Log.load)(list(validation), found, **options) if validation else None
+            if isinstance(other, tuple):
+                other = (Log.chunks if are_long(other) else Log.load)(list(other), found, **options) if other else None
         with working("identifying"):
-            fit = found.identify(log, validation=other, cutoff=cutoff, method=method, progress=False)
+            fit = found.identify(log, validation=other, cutoff=cutoff, velocity=velocity, method=method, progress=False)
         for finding in fit.findings:
             click.echo(paragraph(in_options(f"{finding.code}: {finding.message}"), sys.stderr), err=True)
         if as_json:
@@ -101,6 +111,16 @@ def command(
         if urdf is not None:
             click.echo(f"{urdf} was not written", err=True)
         sys.exit(NOT_IDENTIFIED)
+
+
+def kept(validation: tuple[str | float, ...]) -> float | tuple[str, ...]:
+    """Return the share of the log that is kept for validation, or the names of other files."""
+    shares = [one for one in validation if isinstance(one, float)]
+    if not shares:
+        return tuple(map(str, validation))
+    if len(validation) > 1:
+        raise click.BadParameter("a part of the log or other recordings, not both, and one part", param_hint="--validation")
+    return shares[0]
 
 
 def are_long(files: tuple[str, ...]) -> bool:

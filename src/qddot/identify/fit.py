@@ -16,7 +16,7 @@ from qddot.errors import ConvergenceError, ModelWarning, stacklevel_outside
 from qddot.formats.urdf_writer import write_urdf
 from qddot.identify.checks.verdict import Verdict
 from qddot.identify.physical.identified import identified_robot, sound_prior
-from qddot.identify.physical.plausible import filled_in, implausible, keeping_load, weighing
+from qddot.identify.physical.plausible import filled_in, implausible, keeping_load, overweight, weighing
 from qddot.identify.regression.base import Base
 from qddot.identify.regression.estimators import Estimate, equations, essential
 from qddot.identify.regression.parameter_set import ParameterSet
@@ -54,7 +54,8 @@ class Fit:
         judged: the filtered log kept for validation, or `signals` if there was none.
         verdict: tells if the parameters can be trusted.
         command: the call that makes this fit.
-        thermal: change of friction with temperature, if the log has temperatures and shows it; `parameters` do not include it.
+        thermal: change of friction with temperature, if the log has temperatures and shows it; `parameters` are those at the mean
+            temperature, and so are the torques of `training` and `validation`.
 
     >>> arm = qddot.Builder("arm", gravity=(0, -9.81, 0)).body("rod", mass=1, com=(0.3, 0, 0), tensor=(0, 0.03, 0.03)).robot()
     >>> push = lambda t, q, qd: [2 * np.sin(7 * t)]
@@ -195,6 +196,11 @@ class Fit:
     def implausible(self) -> tuple[str, ...]:
         """Sentences about links of `robot` that no real arm has: much too heavy for their size, or with the mass far outside."""
         return tuple(implausible(self._identified[0], self.parameter_set.robot))
+
+    @cached_property
+    def overweight(self) -> str:
+        """Sentence on links of `robot` that are heavier together than solid metal, as by torques in another unit; empty if not."""
+        return overweight(self._identified[0])
 
     @cached_property
     def _identified(self) -> tuple[Robot, tuple[str, ...]]:

@@ -27,7 +27,7 @@ from qddot.identify.regression.reduction import ENGINES, reduce
 from qddot.identify.regression.residuals import residuals_of_parts, structure
 from qddot.identify.regression.rest import left_out, with_needed_rests
 from qddot.identify.regression.standstill import standstill_speeds
-from qddot.identify.temperature import ThermalFriction, next_step, thermal_friction
+from qddot.identify.temperature import ThermalFriction, at_reference, next_step, thermal_friction
 from qddot.logs.audit import Audit
 from qddot.logs.log import Log
 from qddot.logs.table import Finding
@@ -69,6 +69,31 @@ def identify(
     if isinstance(validation, float | int):
         log, validation = parted(log, validation, robot)
     record = Record.of(robot, log, cutoff, velocity)
+    other = None if validation is None else Record.of(robot, validation, record.signals.cutoff, velocity)
+    options = {"method": method, "cutoff": cutoff, "velocity": velocity}
+    command = python_call(robot.name, *given, None if parameter_set is None else "parameter_set", options)
+    how = {"engine": engine, "address": address}
+    fit = fitted(robot, record, other, parameter_set, method, how, progress, command)
+    thermal, findings = warmth(record, fit.parameter_set)
+    if thermal is not None:
+        widths = fit.parameter_set.widths
+        record, other = at_reference(thermal, record, widths), other and at_reference(thermal, other, widths)
+        fit = fitted(robot, record, other, parameter_set, method, how, progress, command)
+    fit = replace(fit, thermal=thermal, findings=(*fit.findings, *findings))
+    return fit if record.streamed else judged_with_robot(fit)
+
+
+def fitted(
+    robot: Robot,
+    record: Record,
+    other: Record | None,
+    parameter_set: ParameterSet | None,
+    method: str,
+    how: dict[str, Any],
+    progress: bool | None,
+    command: str,
+) -> Fit:
+    """Fit a recording, and judge it by itself and by the other one, which is kept for validation."""
     signals, findings, audit = record.signals, list(record.findings), record.audit()
     chosen, sound = parameter_set is None, not any(finding.serious for finding in audit.findings)
     if parameter_set is None and not sound:
@@ -86,7 +111,6 @@ def identify(
         parameter_set = with_needed_rests(ParameterSet.of(robot), record.parts())  # so wide a step would be viscous friction
         base = base_parameters(parameter_set)
     findings += [*rounding(base), *split(robot)]
-    how = {"engine": engine, "address": address}
     found = estimated(base, record, method, how, progress)
     missed = np.linalg.norm(structure(found.left.rms, signals.noise)) > MISSED * np.linalg.norm(found.left.size)
     if chosen and sound and missed:  # then speeds at which friction takes its step have absorbed part of what is wrong
@@ -105,7 +129,6 @@ def identify(
         found, laws = richer, [as_found(one, richer.base.parameter_set) for one in laws]
         others = Alternatives(found.base, found.estimate.theta, signals)
     findings += [Finding("found", "friction", f"{law}: added, since {law.gain:.0%} of {UNSEEN} go") for law in laws]
-    other = None if validation is None else Record.of(robot, validation, signals.cutoff, velocity)
     if other is not None:
         findings.insert(1, Finding("found", "validation", f"kept for it: {other.size}"))
     own = judged(found, record, audit, others)  # the fit must not depend on the log kept for validation
@@ -125,10 +148,7 @@ def identify(
     if estimate.method == "irls":
         why = "asked for" if method == "irls" else f"{left.outliers.max():.2%} of a joint's torques are outliers"
         findings.append(Finding("found", "robust", f"rows are reweighted by Hampel's function: {why}"))
-    thermal, about_warmth = warmth(record, base.parameter_set)
-    findings += about_warmth
-    options = {"method": method, "cutoff": cutoff, "velocity": velocity}
-    fit = Fit(
+    return Fit(
         parameter_set=base.parameter_set,
         base=base,
         estimate=estimate,
@@ -137,27 +157,31 @@ def identify(
         training=left,
         validation=unseen and unseen.left,
         judged=signals if other is None else other.signals,
-        verdict=with_next_step(own if unseen is None else judged(found, record, audit, others, unseen), record.log, thermal),
+        verdict=with_next_step(own if unseen is None else judged(found, record, audit, others, unseen), record.log),
         findings=tuple(findings),
-        command=python_call(robot.name, *given, None if chosen else "parameter_set", options),
-        thermal=thermal,
+        command=command,
     )
-    return fit if record.streamed else judged_with_robot(fit)
 
 
 def judged_with_robot(fit: Fit) -> Fit:
-    """Add a concern to the verdict if the fit's robot predicts worse than the fit. It is checked where that is likely: with laws
-    that a robot may not hold, or impossible values. Without the extra `id` there is no such robot."""
-    unusual = set(fit.parameter_set.names) - set(ParameterSet.of(fit.parameter_set.robot).names)
-    if not fit.verdict or not (unusual or fit.verdict.has("impossible values")):
-        return fit
+    """Add a concern to the verdict if the fit's robot predicts worse than the fit, or is heavier than any.
+
+    The former is checked where it is likely: with laws that a robot may not hold, or impossible values; the latter where no mass is
+    described that would tell torques in another unit. Without the extra `id` there is no such robot.
+    """
+    robot, found = fit.parameter_set.robot, []
+    unusual = set(fit.parameter_set.names) - set(ParameterSet.of(robot).names)
     try:
-        doubt = fit.robot_doubt
+        if fit.verdict and without_mass(robot) and fit.overweight:
+            found.append(Concern("units", f"{fit.overweight}: torques in another unit? (gains=)"))
+        if fit.verdict and (unusual or fit.verdict.has("impossible values")) and fit.robot_doubt:
+            found.append(Concern("robot", fit.robot_doubt, serious=False))
     except MissingExtraError:
         return fit
     except ConvergenceError as error:
-        doubt = str(error)
-    return replace(fit, verdict=Verdict((*fit.verdict.concerns, Concern("robot", doubt, serious=False)))) if doubt else fit
+        found.append(Concern("robot", str(error), serious=False))
+    concerns = sorted((*fit.verdict.concerns, *found), key=lambda concern: not concern.serious)
+    return replace(fit, verdict=Verdict(tuple(concerns))) if found else fit
 
 
 def judged(found: Estimated, record: Record, audit: Audit, others: Alternatives, unseen: Unseen | None = None) -> Verdict:
@@ -166,9 +190,9 @@ def judged(found: Estimated, record: Record, audit: Audit, others: Alternatives,
     return verdict(base, estimate, record.motion, left, audit, factors, unseen, others)
 
 
-def with_next_step(found: Verdict, log: Log, thermal: ThermalFriction | None) -> Verdict:
+def with_next_step(found: Verdict, log: Log) -> Verdict:
     """Return a verdict that tells what to do about friction that changes as joints warm, if it has such a concern."""
-    step = next_step(log, thermal)
+    step = next_step(log)
     told = (replace(one, text=f"{one.text}. {step}") if one.kind == "warming" else one for one in found.concerns)
     return Verdict(tuple(told))
 
@@ -195,7 +219,7 @@ def warmth(record: Record, parameter_set: ParameterSet) -> tuple[ThermalFriction
     if 1 - (found.after / found.before) ** 2 < LAW_GAIN:
         most = np.ptp(record.log.temperature, axis=0).max()
         return None, [Finding("found", "warmth", f"{message}: left out, too little to tell, with {most:.2g} degrees at most")]
-    return found, [Finding("found", "warmth", f"{message} (fit.thermal)")]
+    return found, [Finding("found", "warmth", f"{message}: taken off, so that parameters are those at its mean (fit.thermal)")]
 
 
 def told(speeds: dict[str, float]) -> str:

@@ -7,6 +7,7 @@ Lubricants get thinner as they warm: the viscous friction of a robot's gear comm
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,11 +20,9 @@ from qddot.identify.regression.base import base_parameters
 from qddot.identify.regression.drive_terms import dry_step
 from qddot.identify.regression.parameter_set import ParameterSet
 from qddot.identify.regression.record import Record, Recorded, whole
-from qddot.identify.regression.signals import prepare
+from qddot.identify.regression.signals import Signals, prepare
 from qddot.logs.log import Log
 from qddot.robot import Robot
-
-KINDS = ("viscous", "coulomb")
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,13 +67,8 @@ class ThermalFriction:
         return "\n".join([*lines, f"torques not explained: {self.before:.2%} without, {self.after:.2%} with the temperature"])
 
 
-def next_step(log: Log, found: ThermalFriction | None) -> str:
-    """Return what to do about friction that changes as joints warm, in words; `found`: from the log's own temperatures."""
-    if found is not None:
-        return (
-            f"By the log's temperatures it leaves {found.after:.2%} of the torques: fit.thermal.at(T) is friction at T, and "
-            "fit.thermal.parameters has all others"
-        )
+def next_step(log: Log) -> str:
+    """Return what to do about friction that changes as joints warm, in words."""
     warm = f"the warm arm alone is robot.identify(log[{len(log) // 2}:]), if the log is long enough"
     if log.temperature is not None:
         return f"The log's temperatures do not explain it; {warm}"
@@ -122,25 +116,52 @@ def thermal_friction(
         raise InputError(
             "the log has no temperatures: give them, (N,) or (N, nv), or name their columns: columns={'temperature': ...}"
         )
-    T = finite_array("temperature", temperature)
-    T = np.broadcast_to(T[:, None] if T.ndim == 1 else T, log.q.shape) if len(T) == len(log) and T.ndim in (1, 2) else T
-    if T.shape != log.q.shape:
-        raise InputError(f"temperature has shape {T.shape}: one number a sample, ({len(log)},), or one a joint, {log.q.shape}")
     signals = Record.of(robot, log, cutoff).signals
-    at = prepare(replace(log, tau=T), signals.cutoff, velocity=signals.velocity).tau_raw  # at the same samples
+    at = temperatures(log, temperature, signals)
     reference = at.mean(axis=0)
     changes = np.ptp(at, axis=0) > 0
     if not changes.any():
         raise InputError("the temperature does not change in this log, so its effect does not show (record a warm-up)")
     wanted, further = set(parameter_set.names), {}
-    for j, (joint, width) in enumerate(zip(robot.joint_names, parameter_set.widths)):
-        if not changes[j]:
-            continue
-        for kind, curve in zip(KINDS, (signals.qd[:, j], dry_step(signals.qd[:, j], float(width)))):
-            if f"{joint}.{kind}" in wanted:
-                further[f"{joint}.{kind}"] = ((at[:, j] - reference[j]) * curve)[:, None] * np.eye(log.n)[j]
+    for name, curve in friction_curves(robot.joint_names, signals.qd, parameter_set.widths).items():
+        j = robot.joint_names.index(name.rpartition(".")[0])
+        if changes[j] and name in wanted:
+            further[name] = ((at[:, j] - reference[j]) * curve)[:, None] * np.eye(log.n)[j]
     if not further:
         raise InputError("the parameters have neither viscous nor Coulomb friction, which alone changes with temperature here")
     found = extended(base_parameters(parameter_set), signals, further)
     parameters = dict(zip(found.base.names, found.theta.tolist()))
     return ThermalFriction(robot.joint_names, reference, parameters, found.further, found.before, found.after)
+
+
+def at_reference(found: ThermalFriction, record: Record, widths: np.ndarray) -> Record:
+    """Return a recording with the torques that friction would have at T_0, by the slopes found; one without temperatures as it is.
+
+    `widths`: the smoothing velocity of each joint's Coulomb friction (nv,), rad/s or m/s.
+    """
+    if record.log.temperature is None:
+        return record
+    signals = record.signals
+    more = temperatures(record.log, record.log.temperature, signals) - found.reference
+    tau = signals.tau_raw.copy()
+    for name, curve in friction_curves(found.joint_names, signals.qd, widths).items():
+        j = found.joint_names.index(name.rpartition(".")[0])
+        tau[:, j] -= found.slopes.get(name, (0.0, 0.0))[0] * more[:, j] * curve
+    return replace(record, signals=replace(signals, tau_raw=tau))
+
+
+def temperatures(log: Log, temperature: ArrayLike, signals: Signals) -> np.ndarray:
+    """Return temperatures of the log's samples, (N,) or (N, nv), at the samples of its signals. Raises InputError: other shapes."""
+    T = finite_array("temperature", temperature)
+    T = np.broadcast_to(T[:, None] if T.ndim == 1 else T, log.q.shape) if len(T) == len(log) and T.ndim in (1, 2) else T
+    if T.shape != log.q.shape:
+        raise InputError(f"temperature has shape {T.shape}: one number a sample, ({len(log)},), or one a joint, {log.q.shape}")
+    return prepare(replace(log, tau=T), signals.cutoff, velocity=signals.velocity).tau_raw
+
+
+def friction_curves(joints: Sequence[str], qd: np.ndarray, widths: np.ndarray) -> dict[str, np.ndarray]:
+    """Return `joint.viscous` and `joint.coulomb` -> friction (N,) for a constant of one, at rates (N, nv)."""
+    found = {}
+    for joint, v, width in zip(joints, qd.T, widths):
+        found |= {f"{joint}.viscous": v, f"{joint}.coulomb": dry_step(v, float(width))}
+    return found

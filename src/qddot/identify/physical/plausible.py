@@ -142,3 +142,12 @@ def implausible(robot: Robot, described: Robot) -> list[str]:
         elif mass > 0 and np.linalg.norm((ten[1:4] / mass - size.centre) / size.half) > FAR_CENTRE:
             found.append(f"{body} has its centre of mass far outside, at ({', '.join(f'{x:.2g}' for x in ten[1:4] / mass)}) m")
     return found
+
+
+def overweight(robot: Robot) -> str:
+    """Return a sentence on an arm that is heavier than one of solid metal; empty if it is not."""
+    mass = sum(float(ten[0]) for ten in body_inertias(robot).values())
+    metal = DENSEST * sum(extent.volume for extent in extents(robot).values())
+    if mass <= metal:
+        return ""
+    return f"by these torques the links weigh {mass:.3g} kg together, as large of solid metal they would weigh {metal:.3g} kg"

@@ -142,19 +142,21 @@ def spectrum_panel(shown: Shown, ax: Any, j: int) -> None:
 
 
 def friction_panel(shown: Shown, ax: Any, j: int) -> None:
-    log, left = shown.log, shown.left
-    moving = left.filtered_moving[:, j]
-    along = log.decimated(shown.friction(j, shown.motion))
-    v = log.decimated(log.qd[:, j])
+    """Draw friction found, and beside it what remains of the torques. Low-passed friction itself would bend off the curve wherever
+    a joint turns back, though nothing is wrong."""
+    log, left, axis = shown.log, shown.left, np.eye(shown.log.q.shape[1])[j]
+    moving, v, load = left.filtered_moving[:, j], log.decimated(log.qd[:, j]), shown.motion.load
+    load = log.decimated(load[:, j]) if len(load) else np.zeros_like(v)
+
+    def friction(speed: np.ndarray, load: Any) -> np.ndarray:
+        at = speed[:, None] * axis
+        return shown.friction(j, Motion(at * 0, at, at * 0, np.ones_like(at) * np.reshape(load, (-1, 1))))
+
     few = np.flatnonzero(moving)[:: max(1, int(moving.sum()) // POINTS)]
-    measured = (along + left.filtered[:, j])[few]
+    measured = friction(v[few], load[few]) + left.filtered[few, j]
     ax.plot(v[few], measured, ".", ms=2, color=color("measured"), rasterized=True, label="measured less the rest")
-    grid = np.linspace(v.min(), v.max(), 801)[:, None] * np.eye(log.q.shape[1])[j]
-    load = np.zeros_like(grid)
-    if shown.motion.load.shape[0]:
-        load[:, j] = np.median(np.abs(shown.motion.load[:, j]))
-    found = shown.friction(j, Motion(grid * 0, grid, grid * 0, load))
-    ax.plot(grid[:, j], found, color=color("friction"), lw=1.6, label="friction found")
+    grid = np.linspace(v.min(), v.max(), 801)
+    ax.plot(grid, friction(grid, np.median(np.abs(load))), color=color("friction"), lw=1.6, label="friction found")
     ax.set_ylabel(f"[{shown.torque[j]}]")
     ax.set_xlabel(f"speed [{shown.speed[j]}]")
 

@@ -133,7 +133,7 @@ def described(fit: Fit) -> Iterator[Block]:
     text = f"torques of `fit.robot` are off by {filtered:.3%} filtered and {raw:.3%} raw ({where})"
     text += f"; those of `fit.predict` by {errors.relative:.3%} and {errors.relative_raw:.3%}"
     worse = f": {filtered / errors.relative:.2f} times as much, since {fit.robot_worse}" if fit.robot_worse else ""
-    points.append(f"{text}{worse}")
+    points += [f"{text}{worse}", *fit.implausible]
     if fit.left_out:
         points.append(f"a robot and a URDF cannot hold {', '.join(fit.left_out)}: `fit.robot` lacks them, `fit.predict` has them")
     yield "Base parameters do not determine how mass is shared among the links. These links are nearest to the description:"

@@ -62,14 +62,16 @@ def unit(parameter_set: ParameterSet, name: str) -> str:
     return WORDS[constant][1].format(x=x, f=f)
 
 
-HEAD = ("base parameter", "value", "std (blocks)", "std (classical)", "95 % interval", "")
+HEAD = ("base parameter", "value", "std (blocks)", "std (classical)", "95 % interval", "state")
 STANDS_FOR = "stands for"  # heads the column with the combination that a base parameter is
 
 
 def parameter_table(fit: Fit) -> Table:
     found = list(rows(fit))
     doubtful = frozenset(k for k, row in enumerate(found) if row[-1] != "identified")
-    return Table([*HEAD, STANDS_FOR], [[*row, fit.base.combination(row[0])] for row in found], doubtful=doubtful)
+    deviations = frozenset(k for k, name in enumerate(HEAD) if name.startswith("std"))
+    whole = [[*row, fit.base.combination(row[0])] for row in found]
+    return Table([*HEAD, STANDS_FOR], whole, doubtful=doubtful, spare=deviations, below=len(HEAD))
 
 
 def card(fit: Fit) -> Card:
