@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from qddot.identify.checks.alternatives import Alternatives
+from qddot.identify.checks.alternatives import FOR_A_WHILE, Alternatives
 from qddot.identify.checks.check_motion import (
     blurred,
     coloured,
@@ -49,8 +49,9 @@ def verdict(
     """Run all checks for which there is enough given; `others`: alternatives to the fit, if they were tried before.
 
     Serious concerns come first, in this order: faults seen in the samples themselves (positions in coarse steps only if these may
-    leave as much), torques in another unit, explanations of torques that the model does not explain, torques that nothing explains,
-    insufficient motion, and concerns that rest on the parameters: friction that drives, recordings that disagree.
+    leave as much), explanations of torques that the model does not explain, torques in another unit (before explanations that hold
+    for a while), torques that nothing explains, insufficient motion, and concerns that rest on the parameters: friction that drives,
+    recordings that disagree.
 
     >>> robot = qddot.load("two_link")
     >>> push = lambda t, q, qd: [3 * np.sin(2 * t), np.sin(3 * t)]
@@ -74,7 +75,7 @@ def verdict(
         is_poor = poor(estimate, factors)
         told = [] if silent else explained_otherwise(others, estimate, left, motion.noise, is_poor)
         weighed = units(base, estimate, motion.excerpt)
-        told = told + weighed if any(one.code == "gain" for one in told) else weighed + told  # one joint's unit is no unit of all
+        told = weighed + told if any(one.code in FOR_A_WHILE for one in told) else told + weighed  # which changes no unit
         resolution = audit.recording.continuity.resolution if audit else np.zeros(len(names))
         coarse = rounded(names, resolution, motion)
         by_steps = left.relative < noise_of_steps(resolution, motion).max()  # then noisy accelerations may leave it all
