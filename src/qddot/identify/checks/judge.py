@@ -50,7 +50,7 @@ def verdict(
 
     Serious concerns come first, in this order: faults seen in the samples themselves (positions in coarse steps only if these may
     leave as much), explanations of torques that the model does not explain, torques in another unit (before explanations that hold
-    for a while), torques that nothing explains, insufficient motion, and concerns that rest on the parameters: friction that drives,
+    for a while), torques that nothing explains, insufficient motion, and concerns that rest on parameters: friction that drives,
     recordings that disagree.
 
     >>> robot = qddot.load("two_link")
