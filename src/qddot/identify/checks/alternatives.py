@@ -151,13 +151,17 @@ class Alternatives:
 
 def in_order(found: list[Alternative]) -> list[Alternative]:
     """Sort alternatives: first those that leave about as little as the best one, then by share in per cent; among equal shares the
-    simplest first, among equally simple kinds the one that explains more."""
+    simplest first, among equally simple kinds the one that explains more. A contact, which is left out whatever it is, comes after
+    another effect for a while that explains clearly."""
     most = max((one.share for one in found), default=0.0)
+    clear = max((one.share for one in found if one.kind in FOR_A_WHILE and one.kind not in ("contact", "load")), default=0.0)
 
     def preferred(one: Alternative) -> tuple[float, ...]:
         share, kind = round(one.share, 2), AS_SIMPLE.get(one.kind, one.kind)
         if 1 - one.share < AS_LITTLE * (1 - most):
             share = round(most, 2)
+        if one.kind == "contact" and clear > CLEARLY:
+            share = min(share, round(clear, 2))
         return -share, SIMPLEST.index(kind), -one.share if kind in AS_SIMPLE.values() else 0.0
 
     return sorted(found, key=preferred)

@@ -1,10 +1,10 @@
 """Alternatives for changes in the course of a log: a brake that drags for a while, warming friction, a lower gain, another load.
 
-An effect that lasts from part a to part b of a log is a column that is 0 elsewhere. With z_k its signal in part k alone, projected
-off the columns of that joint's parameters, all such columns are compared at once: the one of parts a to b reduces the squared
-residual e by
+An effect that lasts from part a to part b of a log is a column, or several, that are 0 elsewhere. With z_k their signals in part k
+alone, projected off the columns of that joint's parameters, all such columns are compared at once: those of parts a to b reduce the
+squared residual e by
 
-    (sum of z_k . e)^2 / (sum of z_k . z_l),        k and l from a to b
+    g . H^-1 g,        g = sum of z_k^T e,   H = sum of z_k^T z_l,        k and l from a to b
 
 The best is then fitted together with the parameters, like every alternative.
 """
@@ -65,7 +65,7 @@ def directions(trial: Trial) -> np.ndarray:
 
 def dragged(trial: Trial, z: np.ndarray, j: int) -> Alternative:
     """A brake that acts on joint j for a while with a signal z (M, nv)."""
-    a, b = best_stretch(trial, z)
+    a, b = best_stretch(trial, z[..., None])
     (size,), left = trial.with_filtered((z * within(trial, a, b))[..., None], passing=True)
     more = "more" if size > 0 else "less"
     text = f"the torque of {trial.names[j]} has {abs(size):.2g} N m {more} in the direction of its motion {trial.between(a, b)}"
@@ -84,8 +84,9 @@ def friction_columns(trial: Trial) -> list[np.ndarray]:
 def stepped(trial: Trial, kind: str, what: str, z: np.ndarray, laws: np.ndarray | None = None, *joints: int) -> Alternative:
     """A part z (M, nv) of the torques that changes from some time on: each joint's by a factor, or the sizes of several `laws`
     (M, nv, d), each by its own, as z is made of them in proportions that the change has falsified."""
-    a, b = best_stretch(trial, z, to_the_end=True)
-    columns, later = each_alone(z) if laws is None else laws, within(trial, a, b)
+    columns = each_alone(z) if laws is None else laws
+    a, b = best_stretch(trial, columns, to_the_end=True)
+    later = within(trial, a, b)
     by, left = trial.with_filtered(columns * later[..., None], passing=True)
     more = np.sum(columns * by, axis=-1)
     factors = np.sum(more * z, axis=0)[np.any(z, axis=0)] / np.sum(z**2, axis=0)[np.any(z, axis=0)]
@@ -112,28 +113,33 @@ def by_how_much(trial: Trial, z: np.ndarray, by: np.ndarray) -> str:
     return ", by " + ", ".join(f"{x:+.0%} at {name}" for name, x in zip(np.array(trial.names)[np.any(z, axis=0)], by))
 
 
-def best_stretch(trial: Trial, z: np.ndarray, *, to_the_end: bool = False) -> tuple[int, int]:
-    """The rows [a, b) in which a signal z (M, nv) would explain most; `to_the_end`: b is the number of rows."""
-    cuts = trial.cuts(CHANGE_PARTS)
-    parts = np.searchsorted(cuts, np.arange(len(z)), side="right") - 1
+def best_stretch(trial: Trial, Z: np.ndarray, *, to_the_end: bool = False) -> tuple[int, int]:
+    """The rows [a, b) in which further columns Z (M, nv, d), each of one joint, would explain most; `to_the_end`: b is the number
+    of rows."""
+    cuts, e = trial.cuts(CHANGE_PARTS), trial.errors / trial.noise
+    parts = np.searchsorted(cuts, np.arange(len(Z)), side="right") - 1
     n = len(cuts) - 1
-    g, H = np.zeros(n), np.zeros((n, n))
-    for j, x in enumerate(z.T):
-        if not x.any():
-            continue
-        Z = np.zeros((len(x), n))
-        Z[np.arange(len(x)), parts] = x / trial.noise[j]
-        Q = trial.bases[j]
-        Z -= Q @ (Q.T @ Z)
-        g += Z.T @ trial.errors[:, j] / trial.noise[j]
-        H += Z.T @ Z
-    G, S = np.concatenate([[0.0], np.cumsum(g)]), np.pad(H.cumsum(axis=0).cumsum(axis=1), ((1, 0), (1, 0)))
     first, last = np.triu_indices(n + 1, 1)
     if to_the_end:
         first = np.arange(n // 10, n - n // 10)  # a change at either end would be one of the whole log
         last = np.full(len(first), n)
-    power = S[last, last] - S[first, last] - S[last, first] + S[first, first]
-    gain = np.where(power > 1e-9 * np.trace(H), (G[last] - G[first]) ** 2 / np.maximum(power, 1e-300), 0.0)
+    gain = np.zeros(len(first))
+    for j, Q in enumerate(trial.bases):
+        z = Z[:, j, np.any(Z[:, j], axis=0)] / trial.noise[j]
+        d = z.shape[1]
+        if not d:
+            continue
+        apart = np.zeros((len(z), n, d))
+        apart[np.arange(len(z)), parts] = z
+        apart = apart.reshape(len(z), n * d)
+        apart -= Q @ (Q.T @ apart)
+        H = apart.T @ apart
+        g = np.pad((apart.T @ e[:, j]).reshape(n, d).cumsum(axis=0), ((1, 0), (0, 0)))
+        S = np.pad(H.reshape(n, d, n, d).cumsum(axis=0).cumsum(axis=2), ((1, 0), (0, 0), (1, 0), (0, 0)))
+        power = S[last, :, last] - S[first, :, last] - S[last, :, first] + S[first, :, first]
+        power += 1e-9 * np.trace(H) * np.eye(d)  # which the model's own columns explain as well
+        change = g[last] - g[first]
+        gain += np.sum(change * np.linalg.solve(power, change[..., None])[..., 0], axis=1)
     k = int(np.argmax(gain))
     return int(cuts[first[k]]), int(cuts[last[k]])
 
