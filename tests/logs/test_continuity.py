@@ -52,11 +52,12 @@ def test_places_are_told() -> None:
         moved(),
         moved(noise=1e-3),
         np.round(moved() / 0.02) * 0.02,  # a coarse encoder
+        np.round(0.3 * moved() / 0.02) * 0.02,  # which is hardly turned
         moved()[np.arange(len(T)) // 5 * 5],  # a slower sensor
         np.where(np.arange(len(T))[:, None] % 97 == 0, moved() + 0.3, moved()),  # single samples that are off
         np.concatenate([np.repeat(moved()[:1], 500, axis=0), moved()[:3000]]),  # a rest, then motion
     ],
-    ids=["clean", "noisy", "rounded", "held", "spikes", "rest"],
+    ids=["clean", "noisy", "rounded", "slow", "held", "spikes", "rest"],
 )
 def test_sound_recordings_have_nothing_missing(q: np.ndarray) -> None:
     seen = found(q)

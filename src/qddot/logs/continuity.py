@@ -157,7 +157,8 @@ def in_new_samples(t: np.ndarray, q: np.ndarray, tau: np.ndarray) -> Continuity:
     size = np.abs(beside)
     aside = (size > 2 * SURE_STEP * deviation * np.median(np.diff(t))) & ~thawed & ~late[:, None] & stays(beside)
     aside[1:-1] &= size[1:-1] > STANDS_ALONE * np.maximum(size[:-2], size[2:])  # in fast motion, neighbours deviate as well
-    far, together = aside & (size > JUMP), np.sum(aside, axis=1) > 1
+    unit = resolutions(q)  # to which a position in coarse steps moves at once
+    far, together = aside & (size > np.maximum(JUMP, (1 + HALF_SAMPLE) * unit)), np.sum(aside, axis=1) > 1
     if far.any():
         far &= ~in_play(v, deviation, size)
     where, joint = np.nonzero(far & ~together[:, None])
@@ -165,8 +166,7 @@ def in_new_samples(t: np.ndarray, q: np.ndarray, tau: np.ndarray) -> Continuity:
     ahead, back = bursts(step, v, deviation, np.any(far, axis=1) & together)
     lost, again = int(np.sum(np.round(r[late] - 1))) + int(ahead.sum()), int(twice.sum()) + int(back.sum())
     places = tuple(t[1:][late | twice | (ahead > 0) | (back > 0)][:PLACES_NAMED].tolist())
-    held, unit = still_torques(tau, told), resolutions(q)
-    return Continuity(lost, again, places, frozen, held, unit, jumps[:PLACES_NAMED], len(t))
+    return Continuity(lost, again, places, frozen, still_torques(tau, told), unit, jumps[:PLACES_NAMED], len(t))
 
 
 def in_play(v: np.ndarray, deviation: np.ndarray, size: np.ndarray) -> np.ndarray:

@@ -182,14 +182,14 @@ def harmful(others: Alternatives, estimate: Estimate, left: Errors, floor: np.nd
 
 
 def despite_friction(others: Alternatives, left: Errors) -> list[Concern]:
-    """Name a fault that explains most of what is left if friction may be any, and that torques elsewhere in the workspace depend on
-    much. A law of friction that the model lacks may leave more than the fault itself."""
+    """Name a fault that explains nearly all of what is left if friction may be any, and that torques elsewhere in the workspace
+    depend on much. A law of friction that the model lacks may leave more than the fault itself."""
     freer = others.with_any_friction
     if freer is None:
         return []
     for one in freer.absorbed:
         elsewhere = freer.fine_trial.elsewhere(one)
-        if one.share > MOST_OF_IT and elsewhere > HARM:
+        if one.share > NEARLY_ALL and elsewhere > HARM:
             text = f"{one.text}: that explains {one.share:.0%} of what no friction explains ({left.relative:.2%} of the torques "
             text += f"remain), and changes torques elsewhere in the workspace by {elsewhere:.1%}"
             return [Concern(one.kind, text, joints=one.joints)]

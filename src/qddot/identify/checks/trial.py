@@ -272,8 +272,8 @@ class Trial:
 
     @cached_property
     def powers(self) -> np.ndarray:
-        """What each base parameter adds to the mean of `qdd . M qdd` along the log and to the mean power of friction, and what
-        known parameters add (2, r + 1). The sums are positive for every arm, whatever its motion."""
+        """Contributions (2, r + 1) of each base parameter, and of all that is known, to the mean of `qdd . M qdd` along the log and
+        to the mean power of friction. The sums are positive for every arm, whatever its motion."""
         rest, slides = np.zeros_like(self.motion.q), np.array([is_friction(name) for name in self.base.names])
         moved, still = (self.rows(self.motion._replace(qd=rest, qdd=a)) for a in (self.motion.qdd, rest))
         found = np.zeros((2, self.base.rank + 1))
