@@ -50,8 +50,8 @@ def verdict(
 
     Serious concerns come first, in this order: faults seen in the samples themselves (positions in coarse steps only if these may
     leave as much), explanations of torques that the model does not explain, torques in another unit (before explanations that hold
-    for a while), torques that nothing explains, insufficient motion, and concerns that rest on parameters: friction that drives,
-    recordings that disagree.
+    for a while), joints that never move, torques that nothing explains, other insufficient motion, and concerns that rest on
+    parameters: friction that drives, recordings that disagree.
 
     >>> robot = qddot.load("two_link")
     >>> push = lambda t, q, qd: [3 * np.sin(2 * t), np.sin(3 * t)]
@@ -65,6 +65,8 @@ def verdict(
     """
     names = base.parameter_set.robot.joint_names
     found, silent = [*unidentifiable(base)], []
+    moved = excitation(base, estimate, motion, left, factors)
+    still = [one for one in moved if one.code == "joint still"]
     if audit is not None:
         found += [Concern(f.code if f.serious else "log", f.message, f.serious) for f in audit.warnings]
     if left is not None and motion is not None:
@@ -80,8 +82,8 @@ def verdict(
         coarse = rounded(names, resolution, motion)
         by_steps = left.relative < noise_of_steps(resolution, motion).max()  # then noisy accelerations may leave it all
         found += [*coarse, *told] if by_steps else [*told, *coarse]
-        found += unexplained(names, left, motion, is_poor)
-    found += excitation(base, estimate, motion, left, factors)
+        found += still + unexplained(names, left, motion, is_poor)  # what a joint that stands still holds is anybody's guess
+    found += [one for one in moved if one not in found]
     if left is not None and motion is not None and others is not None:
         found += [] if silent else driving(estimate, others.trial, left)
         found += upside_down(base, estimate, motion.excerpt)
