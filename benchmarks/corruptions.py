@@ -188,6 +188,12 @@ def delayed(w: World, joints: slice | int, seconds: float, name: str = "tau") ->
     return w._replace(log=replace(rest, **{name: late}))
 
 
+def behind(w: World, seconds: float) -> World:
+    """Torques of another moment of the cycle, or of another cycle; their noise stays."""
+    then = series(w.robot, w.log.t - seconds, int(w.log.findings[0].message))
+    return w.with_log(tau=w.log.tau + w.torque(*then) - w.torque(*w.motion()))
+
+
 def slower_clock(w: World, share: float) -> World:
     t = w.log.t
     return w.with_log(tau=np.stack([np.interp((1 + share) * t, t, x) for x in w.log.tau.T], axis=1))
@@ -532,6 +538,8 @@ CORRUPTIONS: dict[str, Corruption] = {
     "hum of 50 Hz": Corruption(humming),
     "offset of a torque": Corruption(offset),
     "payload all along": Corruption(lambda w: carrying(w, 0.0)),
+    "torques 0.5 ms late": Corruption(lambda w: behind(w, 5e-4)),
+    "torques a cycle early": Corruption(lambda w: behind(w, -1 / RATE)),
     "velocities late": Corruption(lambda w: with_velocities(w, 1.0, 5.0)),
     "velocities in rpm": Corruption(lambda w: with_velocities(w, 30 / np.pi)),
     "Stribeck's curve": Corruption(lambda w: resisted(w, stribeck), physics=True),

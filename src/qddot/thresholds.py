@@ -382,6 +382,11 @@ DELAY_FOUND = 0.01  # fraction of a sample: a smaller change ends the search
 # fraction of a period of the cut-off: largest change in a round, since a delay's column is a first derivative
 DELAY_STEP = 0.25
 DELAY_ROUNDS = 30
+ALIGNED = 1.5  # samples: torques of the cycle before or after are aligned, later or earlier ones are a fault that the verdict names
+WITHIN_A_CYCLE = 0.5  # samples: torques that are off by more are logged with the positions of another cycle, which is worth a word
+LEAST_DELAY = 0.005  # samples: a shorter delay moves parameters by a tenth of their uncertainty (2e-5 s in logs of 250 Hz)
+SURE_DELAY = 4.0  # standard deviations by which a delay must exceed zero: by chance once in ten thousand logs
+ALIGNED_ROUNDS = 5  # of delays and parameters by turns; two suffice for the longest
 
 # Elastic joints, closed loops -----------------------------------------------------------------------------------------------
 

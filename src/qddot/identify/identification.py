@@ -9,6 +9,7 @@ import numpy as np
 
 from qddot.arguments import flag, word
 from qddot.errors import ConvergenceError, InputError, MissingExtraError, as_written
+from qddot.identify.alignment import common_delay, told_delay
 from qddot.identify.checks.alternatives import Alternatives
 from qddot.identify.checks.check_motion import impossible_rotors
 from qddot.identify.checks.judge import Unseen, verdict
@@ -96,10 +97,13 @@ def fitted(
     """Fit a recording, and judge it by itself and by the other one, which is kept for validation."""
     signals, findings, audit = record.signals, list(record.findings), record.audit()
     chosen, sound = parameter_set is None, not any(finding.serious for finding in audit.findings)
+    if sound:
+        base = base_parameters(ParameterSet.of(robot) if parameter_set is None else parameter_set)
+        record = record.aligned(common_delay(base, record.signals))
     if parameter_set is None and not sound:
         parameter_set = ParameterSet.of(robot)  # speeds from a log with wrong units would mean nothing
     elif parameter_set is None:
-        speeds = standstill_speeds(robot, signals)
+        speeds = standstill_speeds(robot, record.signals)
         parameter_set = ParameterSet.of(robot, standstill=speeds)
         findings.append(Finding("found", "standstill", told(speeds)))
     parameter_set = with_needed_rests(parameter_set, record.parts())
@@ -117,7 +121,7 @@ def fitted(
         base = base_parameters(with_needed_rests(ParameterSet.of(robot), record.parts()))
         found = estimated(base, record, method, how, progress)
         findings = [finding for finding in findings if finding.code != "standstill"]
-    others = Alternatives(found.base, found.estimate.theta, signals)
+    others = Alternatives(found.base, found.estimate.theta, record.signals)
     laws: list[Law] = []
     while chosen and sound and len(laws) < MOST_LAWS:
         options = {name: value for law in laws for name, value in law.options.items()}
@@ -127,9 +131,16 @@ def fitted(
             break
         laws = [*(one for one in laws if not one.options.keys() & law.options.keys()), law]
         found, laws = richer, [as_found(one, richer.base.parameter_set) for one in laws]
-        others = Alternatives(found.base, found.estimate.theta, signals)
+        others = Alternatives(found.base, found.estimate.theta, record.signals)
     findings += [Finding("found", "friction", f"{law}: added, since {law.gain:.0%} of {UNSEEN} go") for law in laws]
+    delay = common_delay(found.base, record.signals) if laws else record.signals.delay
+    if delay != record.signals.delay:
+        record = record.aligned(delay)
+        found = estimated(found.base, record, method, how, progress)
+        others = Alternatives(found.base, found.estimate.theta, record.signals)
+    findings += [told_delay(delay, signals.rate)] if delay else []
     if other is not None:
+        other = other.aligned(delay)
         findings.insert(1, Finding("found", "validation", f"kept for it: {other.size}"))
     own = judged(found, record, audit, others)  # the fit must not depend on the log kept for validation
     for _ in range(ROTOR_ROUNDS if chosen and own else 0):
@@ -153,10 +164,10 @@ def fitted(
         base=base,
         estimate=estimate,
         factors=factors,
-        signals=signals,
+        signals=record.signals,
         training=left,
         validation=unseen and unseen.left,
-        judged=signals if other is None else other.signals,
+        judged=record.signals if other is None else other.signals,
         verdict=with_next_step(own if unseen is None else judged(found, record, audit, others, unseen), record.log),
         findings=tuple(findings),
         command=command,

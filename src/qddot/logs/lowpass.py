@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided, sliding_window_view
@@ -17,11 +17,18 @@ from scipy.fft import irfft, next_fast_len, rfft
 from qddot.errors import InputError
 from qddot.thresholds import KERNEL_LENGTH, KERNEL_SHAPE, MOST_OF_IT, MOST_SAMPLES, SMOOTH_RATE
 
-FIRST = np.array([1 / 280, -4 / 105, 1 / 5, -4 / 5, 0.0, 4 / 5, -1 / 5, 4 / 105, -1 / 280])
 KERNELS_AT_ONCE = 8  # rows of a matrix of shifted kernels: few, so that it has few zeros, but enough for a fast product of matrices
 LEAST_STRETCH = 2048  # smallest number of samples that are Fourier-transformed at a time
 TOGETHER = 4  # stretches transformed together: enough for the vectors of a processor, few enough for its cache
-SECOND = np.array([-1 / 560, 8 / 315, -1 / 5, 8 / 5, -205 / 72, 8 / 5, -1 / 5, 8 / 315, -1 / 560])
+
+
+@cache
+def through_nine(at: float = 0.0) -> np.ndarray:
+    """Return the weights (3, 9) of nine samples in the value, the slope and the curvature, per sample, of the polynomial through
+    them, `at` samples after the middle one."""
+    k = np.arange(-4.0, 5.0)
+    each = [np.polynomial.Polynomial.fromroots(k[k != i]) / np.prod(i - k[k != i]) for i in k]  # 1 at one sample, 0 at the others
+    return np.array([[p.deriv(order)(at) for p in each] for order in range(3)])
 
 
 @dataclass(frozen=True)
@@ -65,22 +72,28 @@ class LowPass:
     @cached_property
     def slope(self) -> np.ndarray:
         """Taps (2 half + 9,) of the first derivative of the smoothed signal, per second."""
-        return np.convolve(self.smooth, FIRST[::-1]) * self.rate
+        return np.convolve(self.smooth, through_nine()[1, ::-1]) * self.rate
 
     @cached_property
     def curvature(self) -> np.ndarray:
         """Taps (2 half + 9,) of the second derivative of the smoothed signal."""
-        return np.convolve(self.smooth, SECOND) * self.rate**2
+        return np.convolve(self.smooth, through_nine()[2, ::-1]) * self.rate**2
 
     @cached_property
     def flat_slope(self) -> np.ndarray:
         """Taps (2 half + 9,) of the first derivative of positions filtered by `flat`, per second."""
-        return np.convolve(self.flat, FIRST[::-1]) * self.rate
+        return self.flat_derivatives()[1]
 
     @cached_property
     def flat_curvature(self) -> np.ndarray:
         """Taps (2 half + 9,) of the second derivative of positions filtered by `flat`."""
-        return np.convolve(self.flat, SECOND) * self.rate**2
+        return self.flat_derivatives()[2]
+
+    def flat_derivatives(self, later: float = 0.0) -> list[np.ndarray]:
+        """Return the taps (2 half + 9,) of positions filtered by `flat` and of their first two derivatives, `later` seconds, a few
+        samples at most, after each one."""
+        weights = through_nine(later * self.rate)
+        return [np.convolve(self.flat, of[::-1]) * self.rate**order for order, of in enumerate(weights)]
 
     @property
     def step(self) -> int:

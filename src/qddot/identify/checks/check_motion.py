@@ -15,6 +15,7 @@ from qddot.identify.regression.estimators import Estimate, conditioned, equation
 from qddot.identify.regression.motion_summary import MotionSummary
 from qddot.identify.regression.reduction import Factors
 from qddot.identify.regression.residuals import Errors, rms, structure
+from qddot.identify.regression.signals import Signals
 from qddot.identify.scaling import nonzero
 from qddot.thresholds import (
     BEST_CONDITION,
@@ -31,6 +32,7 @@ from qddot.thresholds import (
     TORQUE_ROUNDING,
     UNCERTAIN,
     WEAKEST_PART,
+    WITHIN_A_CYCLE,
 )
 
 
@@ -41,6 +43,16 @@ def unidentifiable(base: Base) -> list[Concern]:
     if not singled_out or base.rank == len(parameter_set.names):
         return []
     return [Concern("not identifiable", reason) for reason in explanations(base).values()]
+
+
+def misaligned(signals: Signals) -> list[Concern]:
+    """Report torques that were logged with the positions of another cycle, though positions of their own time were taken."""
+    samples = signals.delay * signals.rate * signals.thinned
+    if abs(samples) < WITHIN_A_CYCLE:
+        return []
+    which = "later" if samples > 0 else "earlier"
+    text = f"torques came {abs(1e3 * signals.delay):.2g} ms {which} than positions, {abs(samples):.2g} samples: positions of their "
+    return [Concern("delay", f"{text}own time were taken, but the logger pairs those of different cycles", serious=False)]
 
 
 def excitation(

@@ -12,6 +12,7 @@ from qddot.identify.checks.check_motion import (
     coloured,
     excitation,
     impossible,
+    misaligned,
     noise_of_steps,
     poor,
     rounded,
@@ -82,6 +83,7 @@ def verdict(
         coarse = rounded(names, resolution, motion)
         by_steps = left.relative < noise_of_steps(resolution, motion).max()  # then noisy accelerations may leave it all
         found += [*coarse, *told] if by_steps else [*told, *coarse]
+        found += misaligned(motion.excerpt)
         found += still + unexplained(names, left, motion, is_poor)  # what a joint that stands still holds is anybody's guess
     found += [one for one in moved if one not in found]
     if left is not None and motion is not None and others is not None:

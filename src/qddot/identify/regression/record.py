@@ -60,6 +60,14 @@ class Record:
     def streamed(self) -> bool:
         return self.chunks is not None
 
+    def aligned(self, delay: float) -> Record:
+        """The recording with positions of so many seconds earlier, for torques that came so much later."""
+        if delay == self.signals.delay:
+            return self
+        motion = prepare(self.log, self.signals.cutoff, velocity=self.signals.velocity, delay=delay)
+        signals = replace(motion, tau_raw=self.signals.tau_raw, findings=self.signals.findings)
+        return replace(self, signals=signals, _motion=[])
+
     @property
     def findings(self) -> tuple[Finding, ...]:
         """Findings about the log, its size first, and the choices made for its filter."""
@@ -84,7 +92,8 @@ class Record:
     def _streamed(self, chunks: Chunks) -> Iterator[Signals]:
         """Yield the parts. The first complete pass also gathers the motion summary."""
         gathered = None if self._motion else Gathered(self.signals)
-        for part in stream(of_robot(chunks, self.robot), self.signals.cutoff, velocity=self.signals.velocity):
+        signals = self.signals
+        for part in stream(of_robot(chunks, self.robot), signals.cutoff, velocity=signals.velocity, delay=signals.delay):
             if gathered is not None:
                 gathered.add(part)
             yield part

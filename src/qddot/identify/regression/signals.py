@@ -25,7 +25,7 @@ from qddot.logs.resample import Even, evened, is_uniform
 from qddot.logs.spectrum import densities, noise_floor
 from qddot.logs.spikes import Despiked, without_spikes
 from qddot.logs.table import Finding
-from qddot.thresholds import HELD_KERNELS, HELD_SECONDS, HELD_TURN, HIGHEST_CUTOFF, NOISE_SAMPLES, PACE_REACH, SPIKE_SHARE
+from qddot.thresholds import ALIGNED, HELD_KERNELS, HELD_SECONDS, HELD_TURN, HIGHEST_CUTOFF, NOISE_SAMPLES, PACE_REACH, SPIKE_SHARE
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +44,7 @@ class Signals:
         recordings: name of the recording that each segment belongs to.
         goes_on: True where the record goes on before the first and after the last segment, as in chunks of a stream.
         thinned: number of the log's samples for one of these, in an excerpt whose torques were low-passed accordingly; else 1.
+        delay: by how much later than positions torques came, s; `q`, `qd`, `qdd` are those of that much earlier.
         log_paces: `paces` (N, n) taken from the whole log, whose rests are longer than an excerpt's stretches; else None.
 
     >>> robot = qddot.load("two_link")
@@ -68,6 +69,7 @@ class Signals:
     recordings: tuple[str, ...] = ()
     goes_on: tuple[bool, bool] = (False, False)
     thinned: int = 1
+    delay: float = 0.0
     log_paces: np.ndarray | None = None
 
     def __repr__(self) -> str:
@@ -273,7 +275,7 @@ def streamed_span(low_pass: LowPass) -> int:
     return 2 * PACE_REACH * low_pass.rows * factor + low_pass.half % factor + 2 * low_pass.half + 9
 
 
-def prepare(log: Log, cutoff: float | None = None, *, velocity: Velocity | None = None) -> Signals:
+def prepare(log: Log, cutoff: float | None = None, *, velocity: Velocity | None = None, delay: float = 0.0) -> Signals:
     """Low-pass and differentiate the positions of a log.
 
     Args:
@@ -283,9 +285,11 @@ def prepare(log: Log, cutoff: float | None = None, *, velocity: Velocity | None 
             a tenth of its length. `findings` tells the choice.
         velocity: "measured" or "derivative" (of the positions); by default the measured one, if it agrees with the positions and
             is less noisy.
+        delay: by how much later than positions torques came, s, a sample and a half at most: positions are taken that much
+            earlier.
 
     Raises:
-        InputError: no segment is as long as the filter.
+        InputError: no segment is as long as the filter, or the delay is longer.
 
     >>> robot = qddot.load("two_link")
     >>> push = lambda t, q, qd: [3 * np.sin(2 * t), np.sin(3 * t)]
@@ -300,8 +304,11 @@ def prepare(log: Log, cutoff: float | None = None, *, velocity: Velocity | None 
         raise InputError(f"cutoff={cutoff:g} Hz of a log at {rate:.4g} Hz: above 0 and at most a quarter of the rate")
     if velocity is not None and word("velocity", velocity, get_args(Velocity)) == "measured" and log.qd is None:
         raise InputError("velocity='measured': the log has no velocities")
+    if not abs(delay) * rate <= ALIGNED:
+        most = f"at most {ALIGNED:g} samples, {ALIGNED / rate:.3g} s, to either side"
+        raise InputError(f"delay={delay:g} s: {most} (torque_delays(...).log is without a longer one)")
     cutoff, velocity, recorded, findings = chosen(log, cutoff, velocity)
-    found = prepared(log, rate, cutoff, velocity, findings, recorded=recorded)
+    found = prepared(log, rate, cutoff, velocity, findings, recorded=recorded, delay=delay)
     if found is None:
         span = filter_span(LowPass(rate, cutoff))
         raise InputError(
@@ -319,6 +326,7 @@ def prepared(
     findings: list[Finding],
     goes_on: tuple[bool, bool] = (False, False),
     recorded: bool = False,
+    delay: float = 0.0,
 ) -> Signals | None:
     """Filter a log once everything is chosen; `recorded`: take the log's accelerations. None if no segment is long enough."""
     log, spikes = without_spikes(log)
@@ -330,7 +338,7 @@ def prepared(
         long[-1] = len(parts[-1].t) >= streamed_span(low_pass)
     if goes_on[0] and not (goes_on[1] and len(parts) == 1):
         long[0] = True  # the end of the chunk before
-    made = [filtered(low_pass, velocity, recorded, part) for part, enough in zip(parts, long) if enough]
+    made = [filtered(low_pass, velocity, recorded, part, delay) for part, enough in zip(parts, long) if enough]
     if not made:
         return None
     if not all(is_uniform(log.t[segment], rate) for segment in log.segments):
@@ -348,6 +356,7 @@ def prepared(
         findings=tuple(findings),
         recordings=tuple(name for name, enough in zip(log.recordings, long) if enough),
         goes_on=(goes_on[0] and long[0], goes_on[1] and long[-1]),
+        delay=delay,
     )
 
 
@@ -365,15 +374,16 @@ def told_spikes(log: Log, found: Despiked) -> Iterator[Finding]:
         yield Finding("warning", "bad samples", f"{message}{SPIKE_SHARE:.0%}) to say what should stand there", serious=True)
 
 
-def filtered(low_pass: LowPass, velocity: Velocity, recorded: bool, part: Even) -> tuple[np.ndarray, ...]:
-    """Filter a segment: t, q, qd, qdd, tau of samples whose kernels lie within it; `recorded`: take the log's accelerations."""
+def filtered(low_pass: LowPass, velocity: Velocity, recorded: bool, part: Even, delay: float) -> tuple[np.ndarray, ...]:
+    """Filter a segment: t, q, qd, qdd, tau of samples whose kernels lie within it, the motion `delay` seconds earlier; `recorded`:
+    take the log's accelerations."""
     t, q, qd, tau, qdd = part
-    edge, flat = low_pass.half + 4, np.pad(low_pass.flat, 4)
-    kept = slice(edge, len(q) - edge)
+    flat, slope, curvature = low_pass.flat_derivatives(-delay)
+    kept = slice(low_pass.half + 4, len(q) - low_pass.half - 4)
     if velocity == "measured" and qd is not None:
-        smooth, (first, second) = convolved(q, flat), convolved_by(qd, [flat, low_pass.flat_slope])
+        smooth, (first, second) = convolved(q, flat), convolved_by(qd, [flat, slope])
     else:
-        smooth, first, second = convolved_by(q, [flat, low_pass.flat_slope, low_pass.flat_curvature])
+        smooth, first, second = convolved_by(q, [flat, slope, curvature])
     if recorded and qdd is not None:
         second = convolved(qdd, flat)
     return t[kept], smooth, first, second, tau[kept]

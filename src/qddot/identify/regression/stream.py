@@ -16,7 +16,9 @@ from qddot.logs.lowpass import LowPass
 from qddot.thresholds import CHUNKS_HELD, GAP, MOVES
 
 
-def stream(logs: Iterable[Log], cutoff: float | None = None, *, velocity: Velocity | None = None) -> Iterator[Signals]:
+def stream(
+    logs: Iterable[Log], cutoff: float | None = None, *, velocity: Velocity | None = None, delay: float = 0.0
+) -> Iterator[Signals]:
     """`prepare` the chunks of a log (`Log.chunks`), each with as many samples of the one before as the filters need.
 
     The decimated samples of all chunks are those of the whole log, if it is evenly sampled. What the caller leaves open is chosen
@@ -46,7 +48,7 @@ def stream(logs: Iterable[Log], cutoff: float | None = None, *, velocity: Veloci
         seamless = tail is not None and continues(tail, log, rate)
         whole = appended(tail, log) if tail is not None and seamless else log
         goes_on = (seamless and begun, following is not None and continues(log, following, rate))
-        found = prepared(whole, rate, cutoff, velocity, [*findings], goes_on, recorded)
+        found = prepared(whole, rate, cutoff, velocity, [*findings], goes_on, recorded, delay)
         if found is not None:
             some = True
             yield found

@@ -1,0 +1,72 @@
+"""Torques that come a fraction of a sample later, or earlier, than the positions they are logged with.
+
+    tau(t) = tau_model(t - delay),      -d tau_model / dt is the column of the delay
+
+In most logs they do: a torque is that of the current at another moment of the cycle, or the command of the one before. Half a
+millisecond is 0.1 % of the torques, but moves parameters by more than their intervals. So positions are taken that much earlier. A
+delay of two samples is a fault of the log, which the verdict names.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from qddot.errors import InputError
+from qddot.identify.more_columns import Extended, extended
+from qddot.identify.regression.base import Base
+from qddot.identify.regression.excerpt import many
+from qddot.identify.regression.residuals import residuals
+from qddot.identify.regression.signals import Signals, slopes
+from qddot.logs.resample import onto
+from qddot.logs.table import Finding
+from qddot.thresholds import ALIGNED, ALIGNED_ROUNDS, DELAY_FOUND, LEAST_DELAY, SURE_DELAY
+
+
+def common_delay(base: Base, signals: Signals) -> float:
+    """Return by how much later than positions torques came, s, in all that is known of it: `signals.delay` if it cannot be told
+    from that, or if it is longer than a sample and a half.
+
+    >>> robot, t = qddot.load("two_link"), np.arange(0, 20, 0.01)
+    >>> w, a = np.array([1.3, 3.1, 5.2]), np.array([[1.0, 0.4, 0.2], [-0.8, 0.5, 0.3]])
+    >>> motion = lambda t: [f(np.outer(t, w)) * w**k @ a.T for k, f in enumerate((np.sin, np.cos, lambda x: -np.sin(x)))]
+    >>> log = qddot.identify.Log(t, motion(t)[0], robot.inverse_dynamics(*motion(t - 0.002)), joint_names=robot.joint_names)
+    >>> from qddot.identify import ParameterSet, base_parameters, prepare
+    >>> base = base_parameters(ParameterSet.of(robot, armature=False, coulomb=None))
+    >>> round(common_delay(base, prepare(log)), 5)
+    0.002
+    """
+    part, beyond, found = many(signals), 0.0, None
+    for _ in range(ALIGNED_ROUNDS):
+        earlier = replace(part, tau_raw=torques_after(part, beyond))
+        try:
+            found = extended(base, earlier, {"delay": -slope(base, earlier, found)})
+        except InputError:  # nothing that moves, or only torques that do not change
+            return signals.delay
+        step, std = float(found.zeta[0]), float(found.std[0])
+        beyond += step
+        if abs(signals.delay + beyond) * signals.rate > ALIGNED:
+            return signals.delay
+        if abs(step) * signals.rate < DELAY_FOUND * LEAST_DELAY:
+            break
+    is_sure = abs(beyond) > max(SURE_DELAY * std, LEAST_DELAY / signals.rate)
+    return signals.delay + beyond if is_sure else signals.delay
+
+
+def torques_after(signals: Signals, seconds: float) -> np.ndarray:
+    """Measured torques (N, nv) that come so much after each sample; at the ends of segments those of the ends."""
+    t, tau = signals.t, signals.tau_raw
+    return np.concatenate([onto(t[s] + seconds, t[s], tau[s]) for s in signals.segments]) if seconds else tau
+
+
+def slope(base: Base, signals: Signals, found: Extended | None) -> np.ndarray:
+    """Time derivative of the torques (N, nv) of the last fit; before the first one of the low-passed torques."""
+    return slopes(signals.tau if found is None else residuals(base, found.theta, signals).predicted, signals)
+
+
+def told_delay(delay: float, rate: float) -> Finding:
+    """Report by how much positions were taken earlier."""
+    late, earlier = ("later", "earlier") if delay > 0 else ("earlier", "later")
+    message = f"torques came {abs(1e3 * delay):.2g} ms {late} than positions ({abs(delay) * rate:.2g} of a sample)"
+    return Finding("repaired", "delay", f"{message}: positions are taken that much {earlier}")
