@@ -1,0 +1,72 @@
+"""Torques that come up to a sample and a half later or earlier than the positions they are logged with."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from qddot.errors import InputError
+from qddot.identify import Fit, Log, ParameterSet, prepare, stream
+from tests.identify.arms import random_arm
+from tests.identify.simulated import series, truth
+
+RATE = 250.0
+T = np.arange(0, 20, 1 / RATE)
+
+
+def identified(late: float, seed: int = 3) -> tuple[Fit, np.ndarray]:
+    """The fit to torques of `late` seconds before, and the true parameters."""
+    parameters = ParameterSet.of(random_arm(seed, 3))
+    theta, (q, *_) = truth(parameters), series(parameters.robot, T, seed)
+    tau = parameters.matrix(*series(parameters.robot, T - late, seed)) @ theta
+    draw = np.random.default_rng(seed)
+    q, tau = q + 1e-5 * draw.normal(size=q.shape), tau + 0.05 * draw.normal(size=q.shape)
+    return parameters.robot.identify(Log(T, q, tau, joint_names=parameters.robot.joint_names)), theta
+
+
+@pytest.mark.parametrize("late", [2e-4, 1e-3, -2.4e-3, 4e-3, -5e-3])
+def test_torques_of_another_moment(late: float) -> None:
+    """Unaligned, they move parameters by three to four of their standard deviations (rms), and 2.4 ms are refused."""
+    fit, theta = identified(late)
+    assert fit.verdict, fit.verdict
+    assert fit.signals.delay == pytest.approx(late, abs=5e-5)
+    assert [finding.level for finding in fit.findings if finding.code == "delay"] == ["repaired"]
+    off = (fit.estimate.theta - fit.base.K @ theta) / fit.estimate.std
+    assert np.sqrt(np.mean(off**2)) < 1.6
+    other_cycle = abs(late) > 0.5 / RATE
+    assert [one.kind for one in fit.verdict.concerns] == ["delay"] * other_cycle
+
+
+@pytest.mark.parametrize("late", [0.0, 1e-5])
+def test_what_is_no_delay_stays(late: float) -> None:
+    fit, _ = identified(late)
+    assert fit.signals.delay == 0
+    assert not any(finding.code == "delay" for finding in fit.findings)
+    assert not fit.verdict.concerns
+
+
+def test_two_samples_are_a_fault_of_the_log() -> None:
+    fit, _ = identified(2 / RATE)
+    assert fit.signals.delay == 0
+    assert not fit.verdict
+    assert fit.verdict.concerns[0].kind == "delay"
+
+
+@pytest.mark.parametrize("velocity", ["derivative", "measured"])
+def test_a_motion_of_an_earlier_moment(velocity: str) -> None:
+    """Against the motion itself, whole and in chunks."""
+    late, robot = 2.9e-3, random_arm(0, 3)
+    q, qd, _ = series(robot, T, 0)
+    log = Log(T, q, np.zeros_like(q), qd=qd, joint_names=robot.joint_names)
+    signals = prepare(log, 10.0, velocity=velocity, delay=late)
+    for found, true in zip((signals.q, signals.qd, signals.qdd), series(robot, T - late, 0)):
+        inner = np.searchsorted(T, signals.t)
+        np.testing.assert_allclose(found, true[inner], atol=2e-4 * np.abs(true).max())
+    *_, last = stream([log[:2000], log[2000:]], 10.0, velocity=velocity, delay=late)
+    np.testing.assert_allclose(last.qdd[-100:], signals.qdd[-100:], rtol=0, atol=1e-9)
+
+
+def test_a_longer_delay_is_refused() -> None:
+    log = Log(T, *np.zeros((2, len(T), 1)))
+    with pytest.raises(InputError, match=r"delay=0\.01 s: at most 1\.5 samples, 0\.006 s"):
+        prepare(log, 10.0, delay=0.01)
