@@ -245,6 +245,20 @@ def test_something_else_on_the_arm_is_told_from_the_load(known):
     assert float(said[1]) == pytest.approx(1.5, rel=0.02)
 
 
+@pytest.mark.parametrize("known", ["fit", "robot", "unloaded"])
+def test_torques_of_the_next_cycle(known):
+    """Each log is aligned by what is in it. A cycle of 10 ms left a fifth of the load's torques, and put its centre 5 cm off."""
+    robot = random_arm(3, 4)
+    logs = [recorded(robot, load, k, 0.02) for k, load in ((1, BOX), (2, None))]
+    loaded, empty = (Log(log.t[1:], log.q[:-1], log.tau[1:], joint_names=log.joint_names) for log in logs)
+    arm = robot if known == "unloaded" else robot.identify(empty)
+    arm, more = (arm.robot, {}) if known == "robot" else (arm, {"unloaded": empty} if known == "unloaded" else {})
+    found = payload(arm, loaded, **more)
+    assert found.verdict.identified
+    assert found.inertia.mass == pytest.approx(1.5, rel=1e-3)
+    np.testing.assert_allclose(np.array(found.inertia.com, float), np.array(BOX.com, float), atol=5e-4)
+
+
 def test_a_gain_in_both_logs_cannot_be_seen():
     """All of the arm scales with it, as does the load: only a known load would show it (drive_gains)."""
     robot = random_arm(3, 4)

@@ -13,11 +13,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from qddot.errors import InputError
+from qddot.identify.alignment import common_delay
 from qddot.identify.fit import Fit
 from qddot.identify.physical.pseudo_inertia import congruence
 from qddot.identify.regression.base import base_parameters
 from qddot.identify.regression.motions import Moved, Recorded, moved
 from qddot.identify.regression.parameter_set import ParameterSet
+from qddot.identify.regression.record import whole
+from qddot.identify.regression.rows import Samples
+from qddot.identify.regression.signals import prepare
 from qddot.robot import Robot
 from qddot.thresholds import STANDSTILL
 
@@ -36,7 +40,7 @@ class Equations(NamedTuple):
 def equations(robot: Robot | Fit, recorded: Recorded, unloaded: Recorded | None, frame: str, cutoff: float | None) -> Equations:
     """Return the equations of a load; see `payload` for the arguments."""
     given: Robot = robot.parameter_set.robot if isinstance(robot, Fit) else robot
-    run = moved(given, recorded, cutoff)
+    run = aligned(robot, recorded, cutoff)
     load = run.filtered(load_regressor(given, *run.motion, frame))
     friction = run.filtered(free_friction(robot, run))
     friction = friction[..., np.any(friction != 0, axis=(0, 1))]  # poses at rest show none
@@ -47,13 +51,22 @@ def equations(robot: Robot | Fit, recorded: Recorded, unloaded: Recorded | None,
         own, tau = friction[..., :0], run.filtered(run.samples.tau - given.inverse_dynamics(*run.motion))
         told = np.zeros((0, 0))
     else:
-        alone, base = moved(given, unloaded, cutoff), base_parameters(ParameterSet.of(given))
+        alone, base = aligned(given, unloaded, cutoff), base_parameters(ParameterSet.of(given))
         own = np.concatenate([one.filtered(base.matrix(*one.motion)) for one in (alone, run)])
         tau = np.concatenate([one.filtered(one.samples.tau) for one in (alone, run)])
         load, friction = (np.concatenate([np.zeros((len(own) - len(x), *x.shape[1:])), x]) for x in (load, friction))
         told = np.zeros((0, base.rank))
     told = np.pad(told, ((0, 0), (0, friction.shape[-1])))
     return Equations(run, load, np.concatenate([own, friction], axis=-1), friction.shape[-1], told, tau)
+
+
+def aligned(arm: Robot | Fit, recorded: Recorded, cutoff: float | None) -> Moved:
+    """Return a recorded motion of an arm, with whatever load, with positions of the time of its torques; samples as they are."""
+    robot: Robot = arm.parameter_set.robot if isinstance(arm, Fit) else arm
+    if isinstance(recorded, Samples):
+        return moved(robot, recorded)
+    log, base = whole(robot, recorded), arm.base if isinstance(arm, Fit) else base_parameters(ParameterSet.of(robot))
+    return moved(robot, log, cutoff, common_delay(base, prepare(log, cutoff)))
 
 
 def free_friction(arm: Robot | Fit, run: Moved) -> np.ndarray:

@@ -29,11 +29,11 @@ class Moved(NamedTuple):
         return self.samples.q, self.samples.qd, self.samples.qdd
 
 
-def moved(robot: Robot, recorded: Recorded, cutoff: float | None = None) -> Moved:
-    """Low-pass and differentiate a recorded motion; take samples as they are. Raises InputError: other joints, shapes, numbers
-    that are not finite, a log shorter than the filter."""
+def moved(robot: Robot, recorded: Recorded, cutoff: float | None = None, delay: float = 0.0) -> Moved:
+    """Low-pass and differentiate a recorded motion, whose torques came `delay` seconds later; take samples as they are. Raises
+    InputError: other joints, shapes, numbers that are not finite, a log shorter than the filter."""
     if not isinstance(recorded, Samples):
-        signals = prepare(record.whole(robot, recorded), cutoff)
+        signals = prepare(record.whole(robot, recorded), cutoff, delay=delay)
         return Moved(Samples(signals.q, signals.qd, signals.qdd, signals.tau_raw), signals.decimated, signals)
     arrays = Samples(*(np.atleast_2d(np.asarray(x, float)) for x in recorded))
     for name, array in zip(Samples._fields, arrays):
