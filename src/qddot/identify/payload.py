@@ -18,7 +18,7 @@ from scipy import stats
 
 from qddot.algorithms.regressor import INERTIAL
 from qddot.errors import ConvergenceError, InputError
-from qddot.identify.checks.verdict import Concern, Verdict
+from qddot.identify.checks.verdict import Concern, Verdict, between
 from qddot.identify.fit import Fit
 from qddot.identify.load_equations import equations, load_regressor
 from qddot.identify.load_faults import best_reason, bodies, gains, reasons
@@ -80,9 +80,9 @@ class Payload:
             if not seen:
                 known = "not identified"
             elif low <= value <= high:
-                known = f"+- {std:.2g}  [{low:.4g}, {high:.4g}]"
+                known = f"+- {std:.2g}  {between(low, high)}"
             else:
-                known = f"[{low:.4g}, {high:.4g}] by torques alone, which no body has"
+                known = f"{between(low, high)} by torques alone, which no body has"
             lines.append(f"{name:>4} {value: .6f}  {known}")
         doubts = [] if self.verdict and not self.verdict.concerns else [str(self.verdict)]
         return "\n".join([*lines, *([self.reason] if self.reason else []), *doubts])

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 KINDS = {
     "joint still": "insufficient excitation",
     "unknown elsewhere": "insufficient excitation",
@@ -90,6 +92,19 @@ class Verdict:
 def percent(share: float, digits: int = 0) -> str:
     """Format a fraction of the torques; more than all of them is not a meaningful figure."""
     return f"{share:.{digits}%}" if share <= 1 else "more than 100%"
+
+
+def between(low: float, high: float) -> str:
+    """Format an interval, with as many digits as tell its ends apart.
+
+    >>> from qddot.identify.checks.verdict import between
+    >>> between(4.43272, 4.43328), between(-0.2, 1.6)
+    ('4.4327 to 4.4333', '-0.2 to 1.6')
+    """
+    size, width = max(abs(low), abs(high)), high - low
+    apart = int(np.floor(np.log10(size / width))) + 2 if 0 < width < np.inf else 0
+    digits = min(max(apart, 4), 17)
+    return f"{low:.{digits}g} to {high:.{digits}g}"
 
 
 def listed(names: Sequence[str]) -> str:

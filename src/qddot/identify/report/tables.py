@@ -9,6 +9,7 @@ import numpy as np
 from qddot.algorithms.regressor import INERTIAL
 from qddot.card import Card, Table
 from qddot.identify.checks.positive import never_negative
+from qddot.identify.checks.verdict import between
 from qddot.identify.fit import Fit
 from qddot.identify.regression.bodies import body_inertias
 from qddot.identify.regression.drive_terms import PULLS, is_harmonic
@@ -42,7 +43,7 @@ def rows(fit: Fit) -> Iterator[tuple[str, ...]]:
     for (name, value), said in zip(fit.parameters.items(), states(fit)):
         low, high = fit.intervals[name]
         value = f"{value:.5g} {unit(fit.parameter_set, name)}".strip()
-        yield name, value, f"{fit.std[name]:.2g}", f"{classical[name]:.2g}", f"{low:.4g} to {high:.4g}", said
+        yield name, value, f"{fit.std[name]:.2g}", f"{classical[name]:.2g}", between(low, high), said
 
 
 def unit(parameter_set: ParameterSet, name: str) -> str:
@@ -92,7 +93,7 @@ def described_table(fit: Fit) -> Table:
         off = (described - value) / max(std, 1e-300)
         said = "agrees" if low <= described <= high else f"{off:+.1f} std" if abs(off) < 1000 else "far off"
         value = f"{value:.5g} {unit(fit.parameter_set, name)}".strip()
-        found.append([name, f"{described:.5g}", value, f"{low:.4g} to {high:.4g}", said])
+        found.append([name, f"{described:.5g}", value, between(low, high), said])
     doubtful = frozenset(k for k, row in enumerate(found) if row[-1] != "agrees")
     return Table(["base parameter", "as described", "identified", "95 % interval", ""], found, doubtful=doubtful)
 
