@@ -68,7 +68,7 @@ class ThermalFriction:
 
 
 def next_step(log: Log) -> str:
-    """Return what to do about friction that changes as joints warm, in words."""
+    """Return the remedy for friction that changes as joints warm, in words."""
     warm = f"the warm arm alone is robot.identify(log[{len(log) // 2}:]), if the log is long enough"
     if log.temperature is not None:
         return f"The log's temperatures do not explain it; {warm}"

@@ -35,9 +35,10 @@ def clipping(trial: Trial) -> Iterator[Alternative]:
     """Torques of some joints that stay at a level where the motion requires more."""
     every, found = np.ones(trial.nv, bool), []
     for share in CLIPPED_SHARES:
-        some = clipped_joints(trial, asked_for(trial, share, every))
-        if some.any():
-            found.append(asked_for(trial, share, some))
+        below = asked_for(trial, share, every)
+        some = ~every if below is None else clipped_joints(trial, below)
+        if some.any() and (closer := asked_for(trial, share, some)) is not None:
+            found.append(closer)
     if not found:
         return
     best = min(found, key=lambda one: score(one.left))
@@ -58,13 +59,15 @@ def clipped_joints(trial: Trial, found: Clipped) -> np.ndarray:
     return np.isfinite(found.levels).any(axis=0) & (found.left.noise**2 < (1 - MOST_OF_IT) * trial.noise**2)
 
 
-def asked_for(trial: Trial, share: float, joints: np.ndarray) -> Clipped:
+def asked_for(trial: Trial, share: float, joints: np.ndarray) -> Clipped | None:
     """Fit without the samples in which the torque of one of these joints (nv,) is within its largest or smallest `share`, and find
-    the levels that these joints do not exceed."""
+    the levels that these joints do not exceed. None if kernels of those samples leave nothing."""
     tau = trial.motion.tau
     ends = np.quantile(tau, (share, 1 - share), axis=0)
     touched = trial.filtered(((tau < ends[0]) | (tau > ends[1])).astype(float))
     kept = (np.abs(touched) < UNTOUCHED) | ~joints
+    if not kept.any():
+        return None
     theta, left = fitted(trial.known.of_rows(kept), len(trial.given))
     asked = trial.regressor.torques(trial.whole, theta) + trial.known_torques
     errors = trial.filtered(tau - asked)
