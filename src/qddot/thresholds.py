@@ -180,6 +180,7 @@ OUTLIER_SHARE = 1e-3  # fraction of a joint's samples that are outliers: with mo
 HAMPEL = (2.0, 4.0, 8.0)  # standardised residuals from which Hampel's weights decrease, decrease faster, and are zero
 ROBUST_ROUNDS = 5  # rounds of the robust estimate
 LOAD_ROUNDS = 50  # largest number of rounds of parameters and load: each gains a digit if friction is a tenth of the load
+LOAD_MEMORY = 6  # rounds from which the load is extrapolated at which they settle: more of them differ by rounding only
 SAME_LOAD = 1e-12  # fraction of the largest parameter: a smaller change of the parameters ends the rounds
 ROTOR_ROUNDS = 3  # rounds in which rotors that came out negative are set to 0: others may follow
 INDEPENDENT = 0.5  # fraction of the decimated samples that are independent: a period of the cut-off has four, and two would suffice

@@ -66,6 +66,16 @@ def test_the_robot_predicts_as_the_fit_does(name, tmp_path):
     assert np.abs(predicted - tau).max() < 2e-3 * np.abs(tau).max()
 
 
+def test_friction_of_nearly_the_whole_load():
+    """Parameters and load by turns alone would settle as slowly as friction is large."""
+    robot = qddot.load("two_link")
+    asked = ParameterSet.of(robot, load=True)
+    sizes = SIZES | {"load": 0.9}
+    theta = np.array([sizes.get(name.rpartition(".")[2], x) for name, x in zip(asked.names, asked.described)])
+    fit = robot.identify(simulated(asked.carrying(theta), theta, 20.0, 100.0, (0, 1e-3), 1), parameter_set=asked)
+    assert [fit.parameters[f"{joint}.load"] for joint in robot.joint_names] == pytest.approx([0.9, 0.9], abs=1e-4)
+
+
 def test_constants_that_no_motor_of_two_joints_has_are_named():
     robot = random_arm(4, 3)
     parameters = ParameterSet.of(robot, coupled=[("j1", "j2")])

@@ -111,3 +111,12 @@ def test_the_failure_of_the_textbook_is_explained() -> None:
     (reason,) = explanations(base).values()
     assert "there is no gravity; with gravity along" in reason
     assert "proportional" in reason
+
+
+def test_friction_by_the_load_of_a_heavy_arm() -> None:
+    """Its columns are as large as the load, and those of other friction are no rounding beside them."""
+    upper = qddot.Builder("press", gravity=(0, 0, -9.81)).body("upper", axis="y", mass=8000, com=(1.0, 0, 0), tensor=(80, 900, 900))
+    robot = upper.body("fore", "upper", axis="y", xyz=(2.0, 0, 0), mass=3000, com=(0.8, 0, 0), tensor=(30, 300, 300)).robot()
+    base = base_parameters(ParameterSet.of(robot, load=True))
+    assert {f"{joint}.{kind}" for joint in robot.joint_names for kind in ("viscous", "coulomb", "load")} <= {*base.names}
+    assert not base.rounded

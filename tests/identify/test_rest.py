@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -174,6 +175,18 @@ def test_what_precedes_and_follows_a_stop_counts() -> None:
     q, qd, qdd = series(ROBOT, np.linspace(0, 10, 200), 5)
     tau = PARAMETERS.matrix(q, qd, qdd) @ TRUTH
     assert np.linalg.norm(fit.predict(q, qd, qdd) - tau) < 1e-3 * np.linalg.norm(tau)
+
+
+def test_a_joint_rests_in_the_midst_of_a_stop() -> None:
+    """Of a stop that is a little shorter than a kernel, hardly any motion is within half a kernel of the middle."""
+    draw, u = np.random.default_rng(0), np.arange(int(1.5 * RATE)) / RATE
+    aims = np.concatenate([np.zeros((1, 3)), draw.uniform(-1.2, 1.2, (20, 3))])
+    x = np.clip(u / 0.85, 0.0, 1.0)
+    q = np.concatenate([a + (x**3 * (10 - 15 * x + 6 * x**2))[:, None] * (b - a) for a, b in pairwise(aims)])
+    noisy = q + 2e-4 * draw.normal(size=q.shape)
+    signals = prepare(Log(np.arange(len(q)) / RATE, noisy, 0 * q, joint_names=ROBOT.joint_names), 5.0)
+    in_stop = (signals.t % 1.5 > 0.95) & (signals.t % 1.5 < 1.4)
+    assert not signals.moves(np.full(3, 0.03))[in_stop].any()
 
 
 Reference = Callable[[float], tuple[np.ndarray, np.ndarray]]

@@ -148,6 +148,14 @@ def test_changes_between_recordings_say_which() -> None:
     assert "from recording 2 on the arm carries another load" in str(fit.verdict)
 
 
+def test_a_long_delay_is_no_clock() -> None:
+    """A first derivative says 129 ms, and with more parameters a clock seems to explain more."""
+    first = fitted(late(30)).verdict.concerns[0]
+    assert first.kind == "delay"
+    assert 145 < int(re.findall(r"torques are (\d+) ms late", first.text)[0]) < 155
+    assert "clock" not in first.text
+
+
 def test_texts_say_how_much() -> None:
     """How late, how far off, how often: what a person needs to mend it."""
     for log, says in ((WRONG["delay"][0], "torques are 20 ms late"), (WRONG["zero"][0], "positions of j1 are 0.2")):

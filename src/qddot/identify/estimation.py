@@ -26,6 +26,7 @@ from qddot.progress import shown
 from qddot.thresholds import (
     CONDITION,
     IMPOSSIBLE_ROUNDS,
+    LOAD_MEMORY,
     LOAD_ROUNDS,
     ROBUST_ROUNDS,
     SAME_LOAD,
@@ -51,15 +52,26 @@ def estimated(base: Base, record: Record, method: str, how: Mapping[str, Any], p
     if base.parameter_set.is_loaded and base.parameter_set.carried is None:
         base = with_own_load(base, record, method, how)
     found = with_this_load(base, record, method, how, progress)
+    carried, rounds = found.estimate.theta, []
     for _ in range(LOAD_ROUNDS if base.parameter_set.is_loaded else 0):
-        before = found.estimate.theta
-        carrying = replace(base, parameter_set=base.parameter_set.carrying(base.completed(before)))
+        carrying = replace(base, parameter_set=base.parameter_set.carrying(base.completed(carried)))
         found = with_this_load(carrying, record, method, how)
-        if np.abs(found.estimate.theta - before).max() <= SAME_LOAD * np.abs(before).max():
+        rounds.append((carried, found.estimate.theta))
+        if np.abs(found.estimate.theta - carried).max() <= SAME_LOAD * np.abs(carried).max():
             return found
+        carried = settled_ahead(rounds[-LOAD_MEMORY:])
     if base.parameter_set.is_loaded:
         raise ConvergenceError("friction by load: the load of the robot found is not the one it was found with; leave load out")
     return found
+
+
+def settled_ahead(rounds: Sequence[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
+    """Parameters (r,) that a round would not change if rounds were linear, from those that went into the last ones and those that
+    came out (Anderson's extrapolation). Rounds alone settle slowly where other friction can stand in for friction by the load."""
+    went, came = (np.stack(each) for each in zip(*rounds))
+    changes = came - went
+    back = np.linalg.lstsq(np.diff(changes, axis=0).T, changes[-1], rcond=None)[0]
+    return came[-1] - back @ np.diff(came, axis=0)
 
 
 def with_own_load(base: Base, record: Record, method: str, how: Mapping[str, Any]) -> Base:

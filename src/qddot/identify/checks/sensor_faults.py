@@ -37,11 +37,23 @@ def late(trial: Trial) -> Iterator[Alternative]:
 
 
 def best_delay(trial: Trial, slope: np.ndarray, late: np.ndarray) -> tuple[float, Left]:
-    """Delay of the torques of the joints `late` (nv,), s, and the residuals without it."""
+    """Delay of the torques of the joints `late` (nv,), s, and the residuals without it; of all joints by Gauss-Newton steps with
+    the parameters, since a slope holds for short delays only."""
+
+    def late_by(theta: np.ndarray) -> np.ndarray:
+        return -slopes(trial.regressor.torques(trial.whole, theta), trial.signals)[..., None]
+
     (first,), left = trial.with_columns(-(slope * late)[..., None])
-    found = [(float(first), left)]
-    tried = (*DELAYS_TRIED, float(first)) if late.sum() == 1 else (float(first),)
-    found += [(delay, trial.with_torques(shifted(trial, late, delay))) for delay in tried if abs(delay) < LONGEST_DELAY]
+    delay, found = float(first), [(float(first), left)]
+    if late.sum() == 1:
+        tried = (*DELAYS_TRIED, delay)
+        found += [(each, trial.with_torques(shifted(trial, late, each))) for each in tried if abs(each) < LONGEST_DELAY]
+    for _ in range(REFINED if late.all() else 0):
+        if abs(delay) >= LONGEST_DELAY:
+            break
+        tau = shifted(trial, late, delay)
+        found.append((delay, trial.with_torques(tau)))
+        delay += float(trial.with_torques_and(tau, late_by)[0][0])
     return min(found, key=lambda each: float(np.sum(np.log(each[1].noise[late]))))
 
 
@@ -61,7 +73,7 @@ def clock(trial: Trial) -> Iterator[Alternative]:
         tau = shifted(trial, np.ones(trial.nv, bool), delay)
         left = min(left, trial.with_torques(tau), key=score)
         sizes = sizes + trial.with_torques_and(tau, late_by)[0]
-    if abs(sizes[1]) < LEAST_CLOCK:  # then it is a delay
+    if abs(sizes[1]) < max(LEAST_CLOCK, 1 / (trial.signals.rate * t.max())):  # a delay: it changes by less than a sample
         return
     text = f"the clock of the torques is {abs(sizes[1]):.2%} {'slow' if sizes[1] > 0 else 'fast'} against the other"
     yield trial.told("clock", text, left)

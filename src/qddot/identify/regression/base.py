@@ -16,6 +16,7 @@ import numpy as np
 
 from qddot.errors import InputError
 from qddot.identify.regression.parameter_set import ParameterSet
+from qddot.model.friction import LOAD
 from qddot.symbolic.analysis.base_parameters import PREFERRED
 from qddot.thresholds import COLUMN_NOTHING, COLUMN_ROUNDING, RANK_GAP
 
@@ -139,9 +140,10 @@ def base_parameters(parameter_set: ParameterSet) -> Base:
 
 
 def compared(names: tuple[str, ...], lengths: np.ndarray) -> np.ndarray:
-    """For each column (p,) the length of the longest one of its unit: masses, first moments, moments of inertia, or drives."""
+    """For each column (p,) the length of the longest one of its unit: masses, first moments, moments of inertia, friction by the
+    load, whose columns are as large as that, or other constants of drives."""
     kinds = [name.rpartition(".")[2].removesuffix("_c") for name in names]
-    units = [kind.rstrip("xyz") if kind in PREFERRED else "" for kind in kinds]
+    units = [kind.rstrip("xyz") if kind in PREFERRED else kind if kind == LOAD else "" for kind in kinds]
     longest = {unit: max(x for x, u in zip(lengths, units) if u == unit) for unit in set(units)}
     return np.array([longest[unit] or 1.0 for unit in units])
 

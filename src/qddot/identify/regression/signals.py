@@ -140,7 +140,8 @@ class Signals:
         It is four times the range of a joint's positions over the length of a kernel, for the slowest such stretch that contains
         the sample. A joint that takes this long to turn from a speed v to -v, evenly, covers a range of v times the length over 4.
         So a shorter turn has a higher pace, and noise of positions does not count as motion, as noise of speeds would. It is 0
-        where a joint is held in place for part of a kernel, and covers less there than HELD_TURN of what it would in an even turn.
+        where a joint is held in place for part of a kernel, and covers less there than HELD_TURN of what it would in an even turn,
+        and within half a kernel from there where it covers as little.
         """
         return self._at_samples(self._grid_paces) if self.log_paces is None else self.log_paces
 
@@ -187,7 +188,9 @@ class Signals:
         for k, segment in enumerate(self.segments):
             q = self.q[segment][self.grid(k).start :: self.factor]
             within = ranges(q, rows)
-            held = ranges(q, few) < HELD_TURN * (few / rows) ** 2 * within
+            covered, least = ranges(q, few), HELD_TURN * (few / rows) ** 2 * within
+            near = maximum_filter1d(np.where(covered < least, least, 0.0), **window(rows))  # amidst a stop, little is within
+            held = covered < near
             pace = minimum_filter1d(within, **window(rows)) * (2 / (rows * step))
             found.append(np.where(maximum_filter1d(held, **window(few)), 0.0, pace))
         return found
