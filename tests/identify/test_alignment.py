@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 import pytest
 
@@ -45,6 +47,24 @@ def test_what_is_no_delay_stays(late: float) -> None:
     assert not fit.verdict.concerns
 
 
+def test_a_log_kept_for_validation_has_the_same_delay() -> None:
+    """Of a cycle of the log. In a log of ten times the rate it would be ten samples, and is left alone."""
+    parameters, draw = ParameterSet.of(random_arm(3, 3)), np.random.default_rng(1)
+    theta, robot = truth(parameters), parameters.robot
+
+    def late(rate: float, seed: int) -> Log:
+        t = np.arange(0, 20, 1 / rate)
+        q, tau = series(robot, t, seed)[0], parameters.matrix(*series(robot, t - 0.01, seed)) @ theta
+        return Log(t, q, tau + 0.05 * draw.normal(size=tau.shape), joint_names=robot.joint_names)
+
+    same, faster = (robot.identify(late(100.0, 1), validation=late(rate, 2)) for rate in (100.0, 1000.0))
+    assert [fit.signals.delay for fit in (same, faster)] == pytest.approx([0.01, 0.01], abs=1e-4)
+    assert [fit.judged.delay for fit in (same, faster)] == [same.signals.delay, 0.0]
+    assert same.validation is not None
+    assert faster.validation is not None
+    assert 2 * same.validation.relative < faster.validation.relative
+
+
 def test_two_samples_are_a_fault_of_the_log() -> None:
     fit, _ = identified(2 / RATE)
     assert fit.signals.delay == 0
@@ -53,7 +73,7 @@ def test_two_samples_are_a_fault_of_the_log() -> None:
 
 
 @pytest.mark.parametrize("velocity", ["derivative", "measured"])
-def test_a_motion_of_an_earlier_moment(velocity: str) -> None:
+def test_a_motion_of_an_earlier_moment(velocity: Literal["derivative", "measured"]) -> None:
     """Against the motion itself, whole and in chunks."""
     late, robot = 2.9e-3, random_arm(0, 3)
     q, qd, _ = series(robot, T, 0)
@@ -67,6 +87,7 @@ def test_a_motion_of_an_earlier_moment(velocity: str) -> None:
 
 
 def test_a_longer_delay_is_refused() -> None:
-    log = Log(T, *np.zeros((2, len(T), 1)))
+    still = np.zeros((len(T), 1))
+    log = Log(T, still, still)
     with pytest.raises(InputError, match=r"delay=0\.01 s: at most 1\.5 samples, 0\.006 s"):
         prepare(log, 10.0, delay=0.01)

@@ -33,7 +33,7 @@ from qddot.logs.audit import Audit
 from qddot.logs.log import Log
 from qddot.logs.table import Finding
 from qddot.robot import Robot
-from qddot.thresholds import LAW_GAIN, MISSED, MOST_LAWS, ROTOR_ROUNDS
+from qddot.thresholds import ALIGNED, LAW_GAIN, MISSED, MOST_LAWS, ROTOR_ROUNDS
 
 METHODS = ("auto", "ols", "wls", "irls")
 UNSEEN = "the squared errors in a fifth of the log that the others predict"
@@ -140,7 +140,7 @@ def fitted(
         others = Alternatives(found.base, found.estimate.theta, record.signals)
     findings += [told_delay(delay, signals.rate)] if delay else []
     if other is not None:
-        other = other.aligned(delay)
+        other = other.aligned(delay if abs(delay) * other.signals.rate <= ALIGNED else 0.0)  # a faster logger has its own delay
         findings.insert(1, Finding("found", "validation", f"kept for it: {other.size}"))
     own = judged(found, record, audit, others)  # the fit must not depend on the log kept for validation
     for _ in range(ROTOR_ROUNDS if chosen and own else 0):
