@@ -13,6 +13,7 @@ import qddot
 from qddot.identify import Log, ParameterSet, base_parameters, pieces, prepare, reduce
 from qddot.identify.regression.bodies import with_parameters
 from qddot.identify.regression.pieces import streamed
+from qddot.identify.regression.rows import Rows
 from qddot.identify.regression.stream import stream
 from tests.identify.arms import random_arm
 from tests.identify.simulated import series, simulated, truth
@@ -175,6 +176,20 @@ def test_what_precedes_and_follows_a_stop_counts() -> None:
     q, qd, qdd = series(ROBOT, np.linspace(0, 10, 200), 5)
     tau = PARAMETERS.matrix(q, qd, qdd) @ TRUTH
     assert np.linalg.norm(fit.predict(q, qd, qdd) - tau) < 1e-3 * np.linalg.norm(tau)
+
+
+def test_rows_near_rests_are_those_of_every_sample() -> None:
+    """Elsewhere smooth columns of every third sample suffice, and where nothing rests in a piece, they always did."""
+    base = base_parameters(PARAMETERS)
+    rows, some_rest = Rows(base), 0
+    for _, piece in pieces(prepare(held(12.0, 3.0, resting=(1,)), 2.0)):
+        found, moving = rows(piece).copy(), rows.moving(piece)
+        every = rows(piece._replace(step=1))
+        size = np.abs(every).max(axis=0)
+        for j, (here, there) in enumerate(zip(rows.each(found), rows.each(every))):
+            np.testing.assert_allclose(here[moving[:, j]], there[moving[:, j]], atol=1e-4 * rows.each(size[None])[j].max())
+        some_rest += piece.step > 1 and not moving.all()
+    assert some_rest
 
 
 def test_a_joint_rests_in_the_midst_of_a_stop() -> None:

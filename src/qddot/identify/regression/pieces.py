@@ -13,6 +13,7 @@ from qddot.identify.regression.reduction import STRIP
 from qddot.identify.regression.rows import Samples
 from qddot.identify.regression.signals import Signals, reached
 from qddot.logs.lowpass import LowPass
+from qddot.logs.stops import runs
 from qddot.thresholds import CHUNK_BLOCKS, SHORTEST_BLOCK, STANDSTILL, TIME_BLOCKS
 
 
@@ -48,6 +49,25 @@ class Stretch(NamedTuple):
     def filtered_where(self, x: np.ndarray, moving: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Filter a signal (N, k) along the samples at which joints move, and tell which rows count: `LowPass.decimated_where`."""
         return self.low_pass.decimated_where(x, moving, lead=self.lead, trail=self.trail)
+
+    @property
+    def centres(self) -> range:
+        """Indices of the samples on which the filtered ones are centred."""
+        first, factor = self.low_pass.half - self.lead, self.low_pass.factor
+        return range(first, first + factor * self.count, factor)
+
+    def touching(self, some: np.ndarray) -> Iterator[slice]:
+        """Yield runs of filtered samples whose kernels cover some of the samples (N,)."""
+        before, half = np.append(0, np.cumsum(some)), self.low_pass.half
+        ends = (np.clip(np.array(self.centres) + k, 0, len(some)) for k in (-half, half + 1))
+        first, last = (before[end] for end in ends)
+        return (slice(int(a), int(b)) for a, b in runs(last > first))
+
+    def part(self, rows: slice) -> tuple[Stretch, slice]:
+        """The piece of a run of its filtered samples, with every sample, and which of the samples these are."""
+        inside, ends = reached(self.centres[rows], self.low_pass.half, slice(0, len(self.motion.q)))
+        motion, start = Samples(*(x[inside] for x in self.motion)), self.grid_start + inside.start
+        return self._replace(motion=motion, grid_start=start, **ends, step=1, cuts=()), inside
 
     @property
     def count(self) -> int:

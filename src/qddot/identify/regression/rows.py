@@ -121,22 +121,34 @@ class Rows:
         Smooth columns, such as those of links, are computed for every `step`-th sample only; those of dry friction for all.
         """
         moving = piece.moving(self.base.parameter_set.rest_speeds)
-        thinned = self.spares and piece.step > 1 and moving is None
-        samples = piece.thinned() if thinned else piece.motion
+        if not (self.spares and piece.step > 1):
+            return self._of_all(piece, moving)
+        samples, (q, qd, qdd, tau) = piece.thinned(), piece.motion
         A = self._scratch("A", len(samples.q), (self.ends[-1],))
-        self.fill(A, samples, sharp=not thinned)
-        if moving is not None:
-            return np.concatenate([piece.filtered_where(a, moving[:, [j]])[0] for j, a in enumerate(self.each(A))], axis=1)
-        if not thinned:
-            return piece.filtered(A)
-        found, (q, qd, qdd, tau) = piece.filtered(A, thinned=True), piece.motion
-        motion = Motion(q, qd, qdd, np.zeros((0, q.shape[1])))
+        self.fill(A, samples, sharp=False)
+        found, motion = piece.filtered(A, thinned=True), Motion(q, qd, qdd, np.zeros((0, q.shape[1])))
         sharp = np.empty((len(q), q.shape[1] + len(self._sharp)), order="F")  # channel by channel, as columns are computed
         sharp[:, : q.shape[1]] = tau
         for k, (_, column) in enumerate(self._sharp, start=q.shape[1]):
             sharp[:, k] = column(motion)
         found[:, [*(self.ends - 1), *(k for k, _ in self._sharp)]] = piece.filtered(sharp)
+        if moving is not None:  # every sample counts where some are left out
+            for rows in piece.touching(~np.all(moving, axis=1)):
+                part, inside = piece.part(rows)
+                found[rows] = self._of_all(part, moving[inside])
         return found
+
+    def _of_all(self, piece: Stretch, moving: np.ndarray | None) -> np.ndarray:
+        """Filtered rows of all joints side by side (M, K), from columns of every sample: of those at which joints move (N, nv), or
+        of all of them."""
+        A = self._scratch("A", len(piece.motion.q), (self.ends[-1],))
+        self.fill(A, piece.motion)
+        if moving is None:
+            return piece.filtered(A)
+        kept = np.all(moving, axis=0)
+        each = ((a, moving[:, [j]]) for j, a in enumerate(self.each(A)))
+        found = [piece.filtered(a) if kept[j] else piece.filtered_where(a, m)[0] for j, (a, m) in enumerate(each)]
+        return np.concatenate(found, axis=1)
 
     def moving(self, piece: Stretch) -> np.ndarray:
         """Mask of the rows (M, nv) that count: not those of resting joints, which Coulomb friction holds with any torque up to its
