@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 import pytest
 
 from qddot.errors import InputError
-from qddot.identify import Fit, Log, ParameterSet, prepare, stream
+from qddot.identify import Fit, Log, ParameterSet, base_parameters, prepare, stream
+from qddot.identify.alignment import common_delay, torques_after
+from qddot.identify.regression.excerpt import ARRAYS
 from tests.identify.arms import random_arm
 from tests.identify.simulated import series, truth
 
@@ -91,3 +94,14 @@ def test_a_longer_delay_is_refused() -> None:
     log = Log(T, still, still)
     with pytest.raises(InputError, match=r"delay=0\.01 s: at most 1\.5 samples, 0\.006 s"):
         prepare(log, 10.0, delay=0.01)
+
+
+def test_stretches_of_a_few_samples_keep_their_torques() -> None:
+    """As the last one of an excerpt may be."""
+    log, robot = Log(T[:800], *(series(random_arm(0, 3), T[:800], k)[0] for k in (0, 1))), random_arm(0, 3)
+    signals = prepare(log, 10.0)
+    short = replace(signals, segments=(slice(0, 200), slice(200, 203)), **{x: getattr(signals, x)[:203] for x in ARRAYS})
+    found = torques_after(short, 1e-3)
+    np.testing.assert_array_equal(found[200:], short.tau_raw[200:])
+    assert np.all(found[10:190] != short.tau_raw[10:190])
+    assert common_delay(base_parameters(ParameterSet.of(robot)), short) == 0

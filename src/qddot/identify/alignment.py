@@ -14,12 +14,12 @@ from dataclasses import replace
 import numpy as np
 
 from qddot.errors import InputError
-from qddot.identify.more_columns import Extended, extended
+from qddot.identify.more_columns import extended
 from qddot.identify.regression.base import Base
 from qddot.identify.regression.excerpt import many
-from qddot.identify.regression.residuals import residuals
-from qddot.identify.regression.signals import Signals, slopes
-from qddot.logs.resample import onto
+from qddot.identify.regression.signals import Signals
+from qddot.identify.torque_delays import delay_columns
+from qddot.logs.resample import SPLINE_SAMPLES, onto
 from qddot.logs.table import Finding
 from qddot.thresholds import ALIGNED, ALIGNED_ROUNDS, DELAY_FOUND, LEAST_DELAY, SURE_DELAY
 
@@ -41,7 +41,7 @@ def common_delay(base: Base, signals: Signals) -> float:
     for _ in range(ALIGNED_ROUNDS):
         earlier = replace(part, tau_raw=torques_after(part, beyond))
         try:
-            found = extended(base, earlier, {"delay": -slope(base, earlier, found)})
+            found = extended(base, earlier, delay_columns(earlier, found, base, common=True))
         except InputError:  # nothing that moves, or only torques that do not change
             return signals.delay
         step, std = float(found.zeta[0]), float(found.std[0])
@@ -55,14 +55,12 @@ def common_delay(base: Base, signals: Signals) -> float:
 
 
 def torques_after(signals: Signals, seconds: float) -> np.ndarray:
-    """Measured torques (N, nv) that come so much after each sample; at the ends of segments those of the ends."""
-    t, tau = signals.t, signals.tau_raw
-    return np.concatenate([onto(t[s] + seconds, t[s], tau[s]) for s in signals.segments]) if seconds else tau
-
-
-def slope(base: Base, signals: Signals, found: Extended | None) -> np.ndarray:
-    """Time derivative of the torques (N, nv) of the last fit; before the first one of the low-passed torques."""
-    return slopes(signals.tau if found is None else residuals(base, found.theta, signals).predicted, signals)
+    """Measured torques (N, nv) that come so much after each sample; at the ends of segments, and in very short ones, their own."""
+    t, tau = signals.t, signals.tau_raw.copy()
+    for s in signals.segments:
+        if seconds and s.stop - s.start >= SPLINE_SAMPLES:
+            tau[s] = onto(t[s] + seconds, t[s], tau[s])
+    return tau
 
 
 def told_delay(delay: float, rate: float) -> Finding:

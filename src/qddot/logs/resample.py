@@ -17,6 +17,8 @@ from qddot.thresholds import HIGHEST_CUTOFF, MOST_SAMPLES, SLOWER, UNIFORM
 if TYPE_CHECKING:
     from qddot.logs.log import Log
 
+SPLINE_SAMPLES = 4  # of a cubic at least
+
 
 def grid(t: np.ndarray, rate: float) -> np.ndarray:
     """Return the multiples of a step within a record, so that consecutive parts of it share one grid."""
@@ -32,8 +34,8 @@ def is_uniform(t: np.ndarray, rate: float) -> bool:
 
 def onto(times: np.ndarray, t: np.ndarray, x: np.ndarray) -> np.ndarray:
     """Return a signal (N, k) at other times within its record, by a cubic spline; times slightly outside get the end's value."""
-    if len(t) < 4:
-        raise InputError(f"a segment of {len(t)} samples is too short for a cubic spline (four at least)")
+    if len(t) < SPLINE_SAMPLES:
+        raise InputError(f"a segment of {len(t)} samples is too short for a cubic spline ({SPLINE_SAMPLES} at least)")
     return CubicSpline(t, x)(np.clip(times, t[0], t[-1]))
 
 
@@ -51,7 +53,7 @@ def evened(log: Log, segment: slice, rate: float) -> Even:
     """Return a segment, resampled if its times are not even."""
     t, q, tau = log.t[segment], log.q[segment], log.tau[segment]
     qd, qdd = (None if x is None else x[segment] for x in (log.qd, log.qdd))
-    if len(t) < 4 or is_uniform(t, rate):
+    if len(t) < SPLINE_SAMPLES or is_uniform(t, rate):
         return Even(t, q, qd, tau, qdd)
     times = grid(t, rate)
     qd, qdd = (None if x is None else onto(times, t, x) for x in (qd, qdd))
