@@ -94,6 +94,8 @@ def test_a_longer_delay_is_refused() -> None:
     log = Log(T, still, still)
     with pytest.raises(InputError, match=r"delay=0\.01 s: at most 1\.5 samples, 0\.006 s"):
         prepare(log, 10.0, delay=0.01)
+    with pytest.raises(InputError, match="delay"):
+        next(stream([log], 10.0, delay="soon"))  # type: ignore[arg-type]
 
 
 def test_stretches_of_a_few_samples_keep_their_torques() -> None:

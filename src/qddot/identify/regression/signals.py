@@ -16,7 +16,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from scipy.ndimage import maximum_filter1d, minimum_filter1d
 
-from qddot.arguments import positive_number, word
+from qddot.arguments import finite_number, positive_number, word
 from qddot.errors import InputError
 from qddot.identify.regression.filter_choice import Velocity, chosen
 from qddot.logs.log import Log
@@ -307,9 +307,6 @@ def prepare(log: Log, cutoff: float | None = None, *, velocity: Velocity | None 
         raise InputError(f"cutoff={cutoff:g} Hz of a log at {rate:.4g} Hz: above 0 and at most a quarter of the rate")
     if velocity is not None and word("velocity", velocity, get_args(Velocity)) == "measured" and log.qd is None:
         raise InputError("velocity='measured': the log has no velocities")
-    if not abs(delay) * rate <= ALIGNED:
-        most = f"at most {ALIGNED:g} samples, {ALIGNED / rate:.3g} s, to either side"
-        raise InputError(f"delay={delay:g} s: {most} (torque_delays(...).log is without a longer one)")
     cutoff, velocity, recorded, findings = chosen(log, cutoff, velocity)
     found = prepared(log, rate, cutoff, velocity, findings, recorded=recorded, delay=delay)
     if found is None:
@@ -332,6 +329,9 @@ def prepared(
     delay: float = 0.0,
 ) -> Signals | None:
     """Filter a log once everything is chosen; `recorded`: take the log's accelerations. None if no segment is long enough."""
+    if not abs(finite_number("delay", delay)) * rate <= ALIGNED:
+        most = f"at most {ALIGNED:g} samples, {ALIGNED / rate:.3g} s, to either side"
+        raise InputError(f"delay={delay:g} s: {most} (torque_delays(...).log is without a longer one)")
     log, spikes = without_spikes(log)
     findings += told_spikes(log, spikes)
     low_pass = LowPass(rate, cutoff)
