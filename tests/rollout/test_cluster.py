@@ -77,6 +77,8 @@ def test_what_is_no_engine():
         robot.rollout(device="tpu")
     with pytest.raises(InputError, match="GPUs of NVIDIA are 'cuda'"):
         robot.rollout(device="gpu")
+    with pytest.raises(InputError, match=r"device=array\(\[None, None\]"):
+        robot.rollout(device=np.array([None, None]))
     with pytest.raises(InputError, match="engine='spark'"):
         robot.compute(["mass_matrix"], np.zeros(2), engine="spark")
     with pytest.raises(InputError, match="no Dask scheduler answers"):

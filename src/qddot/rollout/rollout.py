@@ -88,7 +88,7 @@ class Rollout:
         self.saturate, self.stops, self.engine, self.address = saturate, stops, engine, address
         self.contacts, self.constraints, self.under = contacts, constraints, under
         word("engine", engine, ENGINES)
-        if device == "gpu":
+        if isinstance(device, str) and device == "gpu":
             raise InputError("device='gpu' is not one of 'cpu', 'cuda': GPUs of NVIDIA are 'cuda', others are not known")
         word("device", device, DEVICES)
         self.device = device
