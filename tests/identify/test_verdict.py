@@ -13,11 +13,12 @@ import pytest
 import qddot
 from qddot.errors import InputError
 from qddot.identify import Fit, Log, ParameterSet, base_parameters, prepare, stream
-from qddot.identify.checks.alternatives import Alternatives
-from qddot.identify.checks.changes import from_then_on
+from qddot.identify.checks.alternatives import Alternatives, in_order
+from qddot.identify.checks.changes import best_stretch, friction_columns, from_then_on
 from qddot.identify.checks.halves import unpredicted
 from qddot.identify.checks.judge import verdict
 from qddot.identify.checks.positive import never_negative
+from qddot.identify.checks.trial import Alternative
 from qddot.identify.regression.motion_summary import MotionSummary
 from qddot.identify.regression.record import Recorded
 from tests.identify.arms import random_arm
@@ -154,6 +155,26 @@ def test_a_long_delay_is_no_clock() -> None:
     assert first.kind == "delay"
     assert 145 < int(re.findall(r"torques are (\d+) ms late", first.text)[0]) < 155
     assert "clock" not in first.text
+
+
+def test_a_change_is_placed_by_all_that_changes_together() -> None:
+    """Viscous friction rises and Coulomb friction falls: in the proportions that they had, they would hardly have changed."""
+    v = np.gradient(LOG.q[:, 1], LOG.t)
+    log = channel(1, LOG.tau[:, 1] + LATER * (1.5 * v - 1.5 * np.sign(v)))
+    fit = fitted(log)
+    trial = Alternatives(fit.base, fit.estimate.theta, fit.signals).trial
+    start, stop = best_stretch(trial, friction_columns(trial)[1], to_the_end=True)
+    assert 20.0 * start / stop == pytest.approx(12.0, abs=0.5)
+    assert stop == len(trial.given)
+
+
+def test_a_contact_comes_after_what_explains_a_while_clearly() -> None:
+    """It is left out, whatever it is, and so explains all that a brake does."""
+    contact, brake, weak = (
+        Alternative(kind, "", share, 0.0, ()) for kind, share in (("contact", 0.97), ("brake", 0.93), ("brake", 0.6))
+    )
+    assert [one.kind for one in in_order([contact, brake])] == ["brake", "contact"]
+    assert [one.kind for one in in_order([contact, weak])] == ["contact", "brake"]
 
 
 def test_texts_say_how_much() -> None:

@@ -2,9 +2,9 @@
 
     tau(t) = tau_model(t - delay),      -d tau_model / dt is the column of the delay
 
-In most logs they do: a torque is that of the current at another moment of the cycle, or the command of the one before. Half a
-millisecond is 0.1 % of the torques, but moves parameters by more than their intervals. So positions are taken that much earlier. A
-delay of two samples is a fault of the log, which the verdict names.
+In many logs they do: a torque is that of the current at another moment of the cycle, or the command of the one before. Half a
+millisecond is 0.1 to 0.3 % of the torques, but moves parameters by several of their standard deviations. So positions are taken
+that much earlier. A delay of two samples is a fault of the log, which the verdict names.
 """
 
 from __future__ import annotations

@@ -98,8 +98,8 @@ def fitted(
     signals, findings, audit = record.signals, list(record.findings), record.audit()
     chosen, sound = parameter_set is None, not any(finding.serious for finding in audit.findings)
     if sound:
-        base = base_parameters(ParameterSet.of(robot) if parameter_set is None else parameter_set)
-        record = record.aligned(common_delay(base, record.signals))
+        usual = ParameterSet.of(robot) if parameter_set is None else parameter_set
+        record = record.aligned(common_delay(base_parameters(usual), record.signals))
     if parameter_set is None and not sound:
         parameter_set = ParameterSet.of(robot)  # speeds from a log with wrong units would mean nothing
     elif parameter_set is None:
