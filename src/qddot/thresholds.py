@@ -385,9 +385,8 @@ DELAY_STEP = 0.25
 DELAY_ROUNDS = 30
 ALIGNED = 1.5  # samples: torques of the cycle before or after are aligned, later or earlier ones are a fault that the verdict names
 WITHIN_A_CYCLE = 0.5  # samples: torques that are off by more are logged with the positions of another cycle, which is worth a word
-LEAST_DELAY = (
-    0.005  # samples, 2e-5 s at 250 Hz, which moves parameters by 0.2 to 1.3 of their standard deviations in three simulated arms
-)
+# samples, 2e-5 s at 250 Hz, which moves parameters by 0.2 to 1.3 of their standard deviations in three simulated arms
+LEAST_DELAY = 0.005
 SURE_DELAY = 4.0  # standard deviations by which a delay must exceed zero: with 40 blocks by chance once in some thousand logs
 ALIGNED_ROUNDS = 5  # of delays and parameters by turns; three settle half a millisecond and a whole sample alike
 
