@@ -147,6 +147,12 @@ def jittered(w: World, share: float) -> World:
     return w.with_log(t=w.log.t + share / RATE * w.draw.uniform(-1, 1, len(w.log)))
 
 
+def stamped_late(w: World) -> World:
+    """Stamps of when a sample has been written, by a logger that has other things to do."""
+    late = np.maximum.accumulate(w.log.t + w.draw.exponential(0.3, len(w.log)) / RATE)
+    return w.with_log(t=late + 1e-6 * np.arange(len(late)) / RATE)
+
+
 def kept(w: World, rows: np.ndarray) -> World:
     """Some rows, under a clock that ticks as if they were all."""
     log = w.log
@@ -499,6 +505,18 @@ def asymmetric(w: World, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.n
     return 0.5 * coulomb(w) * smooth_step(qd, STEP) * (qd > 0)
 
 
+def slowly(w: World, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
+    return coulomb(w) * (2 / np.pi * np.arctan(np.pi / 2 * qd / STEP) - smooth_step(qd, STEP))
+
+
+def in_no_time(w: World, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
+    return coulomb(w) * (np.sign(qd) - smooth_step(qd, STEP))
+
+
+def widely(w: World, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
+    return coulomb(w) * (np.tanh(qd / (5 * STEP)) - smooth_step(qd, STEP))
+
+
 def cubic(w: World, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
     return coulomb(w) * (qd / w.motion()[1].std(axis=0)) ** 3 / 3
 
@@ -528,6 +546,7 @@ CORRUPTIONS: dict[str, Corruption] = {
     # tolerated
     "jitter 1 %": Corruption(lambda w: jittered(w, 0.01)),
     "jitter 20 %": Corruption(lambda w: jittered(w, 0.2)),
+    "stamps late by chance": Corruption(stamped_late),
     "a pause of 1.5 s": Corruption(with_pause),
     "torque spikes 0.05 %": Corruption(spiked),
     "torques tenfold 2 %": Corruption(lambda w: scattered(w, 0.02, lambda x: 10 * x)),
@@ -555,6 +574,9 @@ CORRUPTIONS: dict[str, Corruption] = {
     "log of 50 Hz": Corruption(lambda w: at_rate(w, 50.0)),
     "stops of 1 s": Corruption(lambda w: rests(w, True)),
     "brakes at stops": Corruption(lambda w: rests(w, True, braked=True)),
+    "friction as sign": Corruption(lambda w: resisted(w, in_no_time), physics=True),
+    "friction as wide tanh": Corruption(lambda w: resisted(w, widely), physics=True),
+    "friction as arctan": Corruption(lambda w: resisted(w, slowly), physics=True),
     "a cable pulls": Corruption(lambda w: resisted(w, cable), physics=True),
     # to be named
     "brakes, and a gain of 1.3": Corruption(lambda w: on(rests(w, True, braked=True), busy(w), lambda x: 1.3 * x), ("gain",)),

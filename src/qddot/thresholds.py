@@ -44,6 +44,9 @@ JITTER = 0.05  # fraction of a step, rms: more uneven times cause a warning, as 
 EVEN_STEPS = 1e-6  # fraction of a step, rms, below which times count as even: rounding of times with six decimals
 UNIFORM = 1e-3  # fraction of a step: times as close to an even grid count as the grid
 SAME_RATE = 1.05  # ratio of rates: segments whose rates differ by more are not of one recording
+STAMPS_TOGETHER = 1000  # samples whose stamps are averaged: jitter of 20 % leaves 0.6 % of a step, and clocks drift by less
+STAMPS_MISS = 0.5  # squared misfit of positions to even times over that to their stamps: more may be the positions' own noise
+UNSTEADY = 8e-4  # change of a clock's rate by STAMPS_TOGETHER: half of what a lost sample makes, far above that of real clocks
 SLOWER = 0.99  # times the rate: a lower one needs a low-pass, a higher one only a spline
 
 # Noise ----------------------------------------------------------------------------------------------------------------------
@@ -154,6 +157,7 @@ SLOW_STEP = 0.06  # rad/s or m/s up to which a step may be as wide as a joint's 
 STANDSTILL_ROUNDS = 2  # rounds of parameters and speeds by turns: a third round changes speeds by a few per cent
 STRIBECK_ROUNDS = 4  # the same with Stribeck's curve, whose speed they share, or friction by the load
 STANDSTILL_TRIED = 13  # speeds of a joint, in equal ratios, that are tried before the best is refined
+SURE_SHAPE = 4.0  # standard deviations by which friction's step must differ in shape: where it does not, up to 3.0 were seen
 REST_WORTH = 0.01  # fraction of a joint's samples at rest: less is not reported
 RESTING_SPEED = 0.02  # fraction of a joint's top speed: below it the sign of the speed is noise, and no direction of motion
 MOTION_PARTS = 10  # parts of a chunk, in each of which a joint moves or rests

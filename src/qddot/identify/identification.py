@@ -28,6 +28,7 @@ from qddot.identify.regression.reduction import ENGINES, reduce
 from qddot.identify.regression.residuals import residuals_of_parts, structure
 from qddot.identify.regression.rest import left_out, with_needed_rests
 from qddot.identify.regression.standstill import standstill_speeds
+from qddot.identify.step_shape import allowing_for_shape
 from qddot.identify.temperature import ThermalFriction, at_reference, next_step, thermal_friction
 from qddot.logs.audit import Audit
 from qddot.logs.log import Log
@@ -142,15 +143,18 @@ def fitted(
     if other is not None:
         other = other.aligned(delay if abs(delay) * other.signals.rate <= ALIGNED else 0.0)  # a faster logger has its own delay
         findings.insert(1, Finding("found", "validation", f"kept for it: {other.size}"))
+    found, shape = allowing_for_shape(found, record.signals)
     own = judged(found, record, audit, others)  # the fit must not depend on the log kept for validation
     for _ in range(ROTOR_ROUNDS if chosen and own else 0):
         names = impossible_rotors(found.base, found.estimate, found.left)
         if not names:
             break
         found = estimated(base_parameters(found.base.parameter_set.without(names)), record, method, how, progress)
+        found, shape = allowing_for_shape(found, record.signals)
         own = judged(found, record, audit, others)
         message = f"{', '.join(names)} came out negative by more than the uncertainty, which no arm can be: taken as 0"
         findings.append(Finding("assumed", "rotors", message))
+    findings += shape
     base, factors, estimate, left = found
     unseen = None
     if other is not None:

@@ -25,6 +25,7 @@ class Extended:
 
     base: Base  # the base parameters
     theta: np.ndarray  # their values (r,)
+    alone: np.ndarray  # their values (r,) without the further columns
     names: tuple[str, ...]  # names of the further parameters (k,)
     # zeta, std: values of the further parameters (k,), and their standard deviations by blocks of time (k,)
     zeta: np.ndarray
@@ -60,7 +61,7 @@ def extended(base: Base, signals: Signals, columns: Mapping[str, np.ndarray]) ->
     alone, _ = weighted(without)
     std = np.sqrt(np.diagonal(covariance_by_blocks(rows, sigma)))
     before, after = relative(*errors(without, alone)), relative(*errors(rows, both))
-    return Extended(base, both[:r], names, both[r:], std[r:], before, after)
+    return Extended(base, both[:r], alone, names, both[r:], std[r:], before, after)
 
 
 def joint_rows(base: Base, signals: Signals, more: list[np.ndarray], j: int) -> np.ndarray:

@@ -11,6 +11,7 @@ from scipy.interpolate import CubicSpline
 from qddot.arguments import positive_number
 from qddot.errors import InputError
 from qddot.logs.lowpass import LowPass, convolved
+from qddot.logs.stamps import times_of
 from qddot.logs.table import Finding
 from qddot.thresholds import HIGHEST_CUTOFF, MOST_SAMPLES, SLOWER, UNIFORM
 
@@ -40,13 +41,14 @@ def onto(times: np.ndarray, t: np.ndarray, x: np.ndarray) -> np.ndarray:
 
 
 class Even(NamedTuple):
-    """A segment of a log at even times."""
+    """A segment of a log at even times; `steadied`: its stamps jitter, and its samples do not."""
 
     t: np.ndarray
     q: np.ndarray
     qd: np.ndarray | None
     tau: np.ndarray
     qdd: np.ndarray | None
+    steadied: bool = False
 
 
 def evened(log: Log, segment: slice, rate: float) -> Even:
@@ -55,9 +57,10 @@ def evened(log: Log, segment: slice, rate: float) -> Even:
     qd, qdd = (None if x is None else x[segment] for x in (log.qd, log.qdd))
     if len(t) < SPLINE_SAMPLES or is_uniform(t, rate):
         return Even(t, q, qd, tau, qdd)
-    times = grid(t, rate)
-    qd, qdd = (None if x is None else onto(times, t, x) for x in (qd, qdd))
-    return Even(times, onto(times, t, q), qd, onto(times, t, tau), qdd)
+    taken = times_of(t, q, rate)
+    times = grid(taken, rate)
+    qd, qdd = (None if x is None else onto(times, taken, x) for x in (qd, qdd))
+    return Even(times, onto(times, taken, q), qd, onto(times, taken, tau), qdd, taken is not t)
 
 
 def resampled(log: Log, rate: float) -> Log:
@@ -71,6 +74,7 @@ def resampled(log: Log, rate: float) -> Log:
     times, values, parts, start = [], {name: [] for name in names}, [], 0
     for segment in log.segments:
         t = log.t[segment]
+        t = t if is_uniform(t, log.rate) else times_of(t, log.q[segment], log.rate)
         even = t if is_uniform(t, log.rate) else grid(t, log.rate)
         signals = {name: getattr(log, name)[segment] for name in names}
         if low_pass is not None:

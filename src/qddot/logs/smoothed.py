@@ -30,7 +30,8 @@ def smoothed(log: Log, above: float = 1.0) -> Smoothed | None:
     filter, or its positions are too large for a measurement."""
     segment = max(log.segments, key=lambda s: s.stop - s.start)
     rate = log.rate
-    _, q, qd, tau, _ = evened(log, segment, rate)
+    even = evened(log, segment, rate)
+    q, qd, tau = even.q, even.qd, even.tau
     if not np.abs(q).max() < NO_MEASUREMENT:
         return None
     cutoff = max(above * max(motion_band(q, rate)), FEWEST_PERIODS / (len(q) / rate))

@@ -37,7 +37,8 @@ def chosen(
 
 def chosen_acceleration(log: Log, cutoff: float) -> tuple[bool, str]:
     """Decide if the log's accelerations are used, with the reason: below the cut-off they must agree with its positions."""
-    _, q, _, _, qdd = most_moving(log)
+    moving = most_moving(log)
+    q, qdd = moving.q, moving.qdd
     low_pass = LowPass(log.rate, cutoff)
     if qdd is None or len(q) < 2 * low_pass.half + 9:
         return False, ""
@@ -76,8 +77,8 @@ def chosen_velocity(log: Log, cutoff: float) -> tuple[Velocity, str]:
     agreement = velocity_agreement(log)
     if not agreement.good:
         return "derivative", f"positions are differentiated: the log's velocities do not agree with them ({agreement})"
-    _, *measured = most_moving(log)[:3]
-    by_position, by_velocity = (noise_floor(*densities(x, log.rate)) for x in measured if x is not None)
+    moving = most_moving(log)
+    by_position, by_velocity = (noise_floor(*densities(x, log.rate)) for x in (moving.q, moving.qd) if x is not None)
     ratio = float(np.median(np.sqrt(by_velocity / np.maximum(by_position * (2 * np.pi * cutoff) ** 2, 1e-300))))
     if ratio > 1:
         why = f"below {cutoff:.3g} Hz that is {ratio:.2g} times less noisy than the log's velocities"

@@ -345,7 +345,8 @@ def prepared(
     if not made:
         return None
     if not all(is_uniform(log.t[segment], rate) for segment in log.segments):
-        findings.append(Finding("found", "resampled", f"times are uneven: cubic splines onto {rate:.6g} Hz"))
+        what = "stamps jitter, samples do not, as positions tell" if any(part.steadied for part in parts) else "times are uneven"
+        findings.append(Finding("found", "resampled", f"{what}: cubic splines onto {rate:.6g} Hz"))
     if len(made) < len(parts):
         message = f"{len(parts) - len(made)} of {len(parts)} segments are shorter than the filter: left out"
         findings.append(Finding("warning", "segments", message))
@@ -380,7 +381,7 @@ def told_spikes(log: Log, found: Despiked) -> Iterator[Finding]:
 def filtered(low_pass: LowPass, velocity: Velocity, recorded: bool, part: Even, delay: float) -> tuple[np.ndarray, ...]:
     """Filter a segment: t, q, qd, qdd, tau of samples whose kernels lie within it, the motion `delay` seconds earlier; `recorded`:
     take the log's accelerations."""
-    t, q, qd, tau, qdd = part
+    t, q, qd, tau, qdd, _ = part
     flat, slope, curvature = low_pass.flat_derivatives(-delay)
     kept = slice(low_pass.half + 4, len(q) - low_pass.half - 4)
     if velocity == "measured" and qd is not None:

@@ -1,0 +1,63 @@
+"""Times at which samples were taken, where their stamps jitter and they do not.
+
+A controller samples evenly; a logger stamps what it gets when it gets it. Which of the two is uneven, the positions tell: each is
+predicted from its neighbours, once at their stamps, once at even times, and a smooth motion fits the true times better.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.interpolate import make_lsq_spline
+
+from qddot.thresholds import STAMPS_MISS, STAMPS_TOGETHER, UNSTEADY
+
+NEIGHBOURS = (-2, -1, 1, 2)
+SHORTEST = 20  # samples, from which a cubic along the stamps is an average
+
+
+def times_of(t: np.ndarray, q: np.ndarray, rate: float) -> np.ndarray:
+    """Return the times (N,), s, at which positions q (N, n) were taken: the stamps t (N,), or even times, if those fit q clearly
+    better. Even times follow a clock that drifts, and leave room for lost samples.
+
+    >>> draw, even = np.random.default_rng(0), np.arange(400) / 100
+    >>> stamps = even + draw.uniform(-0.002, 0.002, 400)
+    >>> off = lambda t: round(1e3 * float(np.abs(t - even).max()), 1)
+    >>> off(stamps), off(times_of(stamps, np.sin(3 * even)[:, None], 100.0))  # ms
+    (2.0, 0.2)
+    >>> bool(np.all(times_of(stamps, np.sin(3 * stamps)[:, None], 100.0) == stamps))
+    True
+    """
+    if len(t) < SHORTEST:
+        return t
+    by_stamps, best, least = missed(t, q), t, np.log(STAMPS_MISS)
+    counted = np.concatenate([[0.0], np.cumsum(np.round(np.diff(t) * rate))])
+    for number in (np.arange(0.0, len(t)), counted):  # nothing is lost, or what long steps leave out
+        drift, slope = smooth(t - number / rate)
+        if np.abs(slope - np.median(slope)).max() * rate > UNSTEADY:  # a sample is lost and not counted, or counted and not lost
+            continue
+        even = number / rate + drift
+        by_even = missed(even, q)
+        seen = (by_stamps > 0) & (by_even > 0)  # joints at rest tell nothing
+        better = float(np.sum(np.log(by_even[seen] / by_stamps[seen])))
+        if better < least:
+            best, least = even, better
+    return best
+
+
+def smooth(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return a smooth curve along a signal (N,), a cubic spline with few knots, and its slope per sample."""
+    at = np.arange(0.0, len(x))
+    knots = np.linspace(0, len(x) - 1, max(len(x) // STAMPS_TOGETHER, 1) + 1)
+    curve = make_lsq_spline(at, x, np.concatenate([[knots[0]] * 3, knots, [knots[-1]] * 3]), k=3)
+    return curve(at), curve(at, 1)
+
+
+def missed(t: np.ndarray, q: np.ndarray) -> np.ndarray:
+    """Return the sum of squares (n,) by which cubics through two neighbours on either side miss signals q (N, n) at t (N,)."""
+    at, ends = t[2:-2], (2, len(t) - 2)
+    near = [slice(ends[0] + k, ends[1] + k) for k in NEIGHBOURS]
+    left = q[2:-2].copy()
+    for one in near:
+        weight = np.prod([(at - t[other]) / (t[one] - t[other]) for other in near if other is not one], axis=0)
+        left -= weight[:, None] * q[one]
+    return np.einsum("ij,ij->j", left, left)
