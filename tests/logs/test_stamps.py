@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from qddot.identify import Log, prepare
+from qddot.logs.log_summary import Steps
 from qddot.logs.stamps import times_of
 
 RATE = 250.0
@@ -81,3 +82,15 @@ def test_another_rate_of_jittered_stamps() -> None:
     q = positions(EVEN)
     found = Log(EVEN + 0.2 * JITTER, q, q).resampled(100.0)
     assert np.abs(found.q - positions(found.t)).max() < 1e-3  # 0.8 ms of jitter are 4e-3 rad
+
+
+def test_late_stamps_are_no_lost_samples() -> None:
+    late = np.maximum.accumulate(EVEN + DRAW.exponential(0.3, len(EVEN)) / RATE) + 1e-9 * np.arange(len(EVEN))
+    kept = np.delete(np.arange(len(EVEN)), [500, 1000, 1001, 2000])
+    q = positions(EVEN)
+    whole, some = Steps.of(Log(late, q, q)), Steps.of(Log(late[kept], q[kept], q[kept]))
+    assert whole is not None
+    assert some is not None
+    assert whole.farthest > 1  # hundreds of stamps are late by more than half a step
+    assert whole.missing < 5
+    assert abs(some.missing - whole.missing - 4) <= 1

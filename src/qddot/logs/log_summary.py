@@ -10,7 +10,7 @@ import numpy as np
 from qddot.logs.continuity import Continuity, repeats
 from qddot.logs.stops import Stops, longest_run
 from qddot.logs.table import Finding
-from qddot.thresholds import HALF_SAMPLE, SAME_TORQUE
+from qddot.thresholds import HALF_SAMPLE, LATE_STAMPS, SAME_TORQUE
 
 if TYPE_CHECKING:
     from qddot.logs.log import Log
@@ -63,12 +63,13 @@ class Steps:
         rates = [1 / usual_step(part) for part in parts]
         steps = np.concatenate([part * rate for part, rate in zip(parts, rates)])
         even = steps[steps < 1 + HALF_SAMPLE]
+        lost = np.concatenate([lost_in(part * rate) for part, rate in zip(parts, rates)])
         return Steps(
             count=len(even),
             squares=float(np.sum((even - 1) ** 2)),
             farthest=float(np.abs(steps - 1).max()),
-            missing=int(np.sum(np.round(steps) - 1, where=steps > 1 + HALF_SAMPLE)),
-            places=int(np.sum(steps > 1 + HALF_SAMPLE)),
+            missing=int(lost.sum()),
+            places=int(np.count_nonzero(lost)),
             rates=(min(rates), max(rates)),
             seconds=len(even) / log.rate,
         )
@@ -105,7 +106,17 @@ def usual_step(steps: np.ndarray) -> float:
     if steps.max() < (1 + HALF_SAMPLE) * steps.min():  # no sample is lost; a median would take longer
         return float(steps.mean())
     usual = np.median(steps)
-    return float(steps[(steps > HALF_SAMPLE * usual) & (steps < (1 + HALF_SAMPLE) * usual)].mean())
+    usual = steps[(steps > HALF_SAMPLE * usual) & (steps < (1 + HALF_SAMPLE) * usual)].mean()
+    return float(steps.sum() / (len(steps) + lost_in(steps / usual).sum()))
+
+
+def lost_in(steps: np.ndarray) -> np.ndarray:
+    """Return the number of samples (k,) lost in each long one of a segment's time steps, in units of the usual one. After a stamp
+    that is merely late the next ones come early."""
+    long = np.flatnonzero(steps > 1 + HALF_SAMPLE)
+    late, near = np.cumsum(np.append(0.0, steps - 1)), np.arange(LATE_STAMPS)
+    before, after = (np.median(late[np.clip(at, 0, len(steps))], axis=1) for at in (long[:, None] - near, long[:, None] + 1 + near))
+    return np.clip(np.round(after - before), 0, np.round(steps[long]) - 1)
 
 
 @dataclass(frozen=True, eq=False)
