@@ -9,6 +9,7 @@ that much earlier. A delay of two samples is a fault of the log, which the verdi
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -17,6 +18,7 @@ from qddot.errors import InputError
 from qddot.identify.more_columns import extended
 from qddot.identify.regression.base import Base
 from qddot.identify.regression.excerpt import many
+from qddot.identify.regression.record import Record
 from qddot.identify.regression.signals import Signals
 from qddot.identify.torque_delays import delay_columns
 from qddot.logs.resample import SPLINE_SAMPLES, onto
@@ -24,9 +26,14 @@ from qddot.logs.table import Finding
 from qddot.thresholds import ALIGNED, ALIGNED_ROUNDS, DELAY_FOUND, LEAST_DELAY, SURE_DELAY
 
 
+def aligned(record: Record, base: Base) -> Record:
+    """Return a recording with positions of the time of its torques, as far as base parameters tell that."""
+    return record.aligned(common_delay(base, record.signals))
+
+
 def common_delay(base: Base, signals: Signals) -> float:
-    """Return by how much later than positions torques came, s, in all that is known of it: `signals.delay` if it cannot be told
-    from that, or if it is longer than a sample and a half.
+    """Return by how much later than positions torques came, s; 0 if that is not sure. `signals.delay` stays if it is hardly another
+    one, or one that is longer than a sample and a half.
 
     >>> robot, t = qddot.load("two_link"), np.arange(0, 20, 0.01)
     >>> w, a = np.array([1.3, 3.1, 5.2]), np.array([[1.0, 0.4, 0.2], [-0.8, 0.5, 0.3]])
@@ -37,21 +44,43 @@ def common_delay(base: Base, signals: Signals) -> float:
     >>> round(common_delay(base, prepare(log)), 5)
     0.002
     """
-    part, beyond, found = many(signals), 0.0, None
-    for _ in range(ALIGNED_ROUNDS):
+    part, found = many(signals), None
+
+    def further(beyond: float) -> tuple[float, float]:
+        nonlocal found
         earlier = replace(part, tau_raw=torques_after(part, beyond))
+        found = extended(base, earlier, delay_columns(earlier, found, base, common=True))
+        return float(found.zeta[0]), float(found.std[0])
+
+    return settled(further, signals.delay, signals.rate)
+
+
+def settled(further: Callable[[float], tuple[float, float]], known: float, rate: float) -> float:
+    """Return the delay, s, of torques that are known to come so much later; 0 if it is not sure, `known` if it is too long.
+
+    `further` takes torques that come so many seconds after their samples, and returns by how much later they should be taken, s,
+    with the standard deviation of that.
+    """
+    beyond = 0.0
+    for _ in range(ALIGNED_ROUNDS):
         try:
-            found = extended(base, earlier, delay_columns(earlier, found, base, common=True))
+            step, std = further(beyond)
         except InputError:  # nothing that moves, or only torques that do not change
-            return signals.delay
-        step, std = float(found.zeta[0]), float(found.std[0])
+            return known
         beyond += step
-        if abs(signals.delay + beyond) * signals.rate > ALIGNED:
-            return signals.delay
-        if abs(step) * signals.rate < DELAY_FOUND * LEAST_DELAY:
+        if abs(known + beyond) * rate > ALIGNED:
+            return known
+        if abs(step) * rate < DELAY_FOUND * LEAST_DELAY:
             break
-    is_sure = abs(beyond) > max(SURE_DELAY * std, LEAST_DELAY / signals.rate)
-    return signals.delay + beyond if is_sure else signals.delay
+    if abs(beyond) <= LEAST_DELAY / rate:
+        return known
+    return known + beyond if abs(known + beyond) > SURE_DELAY * std else 0.0
+
+
+def delay_of_another(delay: float, rate: float) -> float:
+    """Return the delay of another recording, s, for one of so many samples a second; 0 if it is longer than a sample and a half
+    there: a faster logger has its own."""
+    return delay if abs(delay) * rate <= ALIGNED else 0.0
 
 
 def torques_after(signals: Signals, seconds: float) -> np.ndarray:
@@ -61,6 +90,11 @@ def torques_after(signals: Signals, seconds: float) -> np.ndarray:
         if seconds and s.stop - s.start >= SPLINE_SAMPLES:
             tau[s] = onto(t[s] + seconds, t[s], tau[s])
     return tau
+
+
+def told_delays(*recorded: Signals) -> tuple[Finding, ...]:
+    """Report by how much positions were taken earlier, one finding for each recording of which they were."""
+    return tuple(told_delay(one.delay, one.rate) for one in recorded if one.delay)
 
 
 def told_delay(delay: float, rate: float) -> Finding:
