@@ -97,8 +97,8 @@ def told_delays(*recorded: Signals) -> tuple[Finding, ...]:
     return tuple(told_delay(one.delay, one.rate) for one in recorded if one.delay)
 
 
-def told_delay(delay: float, rate: float) -> Finding:
-    """Report by how much positions were taken earlier."""
+def told_delay(delay: float, rate: float, what: str = "torques") -> Finding:
+    """Report by how much positions were taken earlier than torques, or than other forces."""
     late, earlier = ("later", "earlier") if delay > 0 else ("earlier", "later")
-    message = f"torques came {abs(1e3 * delay):.2g} ms {late} than positions ({abs(delay) * rate:.2g} of a sample)"
+    message = f"{what} came {abs(1e3 * delay):.2g} ms {late} than positions ({abs(delay) * rate:.2g} of a sample)"
     return Finding("repaired", "delay", f"{message}: positions are taken that much {earlier}")

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from qddot.errors import ConvergenceError, InputError, IntegrationError, as_written
-from qddot.identify.alignment import aligned, common_delay, told_delays
+from qddot.identify.alignment import common_delay, told_delays
 from qddot.identify.physical.consistent import consistent
 from qddot.identify.physical.identified import identified_robot, sound_prior
 from qddot.identify.prediction import first_state
@@ -110,8 +110,8 @@ def closed_loop(
     """Find the base parameters with which the simulated closed loop has the recorded torques.
 
     Args:
-        log: positions and torques, a `Log` or the name of its file; of the positions only the first of each segment are used, and all
-            to find by how much later torques came.
+        log: positions and torques, a `Log` or the name of its file; of the positions only the first of each segment are used.
+            By how much later torques came is found by the simulated positions.
         law: the control law tau = law(t, q, qd), with its reference at the times of the log: a controller of `qddot.control`, or
             any function. The model in it, if there is one, stays as it is.
         parameter_set: the parameters of the model; None: the default ones of `ParameterSet.of`.
@@ -137,11 +137,11 @@ def closed_loop(
         raise InputError(f"law={as_written(law)} is not a function of (t, q, qd), such as a controller of qddot.control")
     parameter_set = ParameterSet.of(robot) if parameter_set is None else parameter_set
     base = base_parameters(parameter_set)
-    record = aligned(Record.of(robot, whole(robot, log), cutoff), base)
+    record = Record.of(robot, whole(robot, log), cutoff)
     step = min(1e-3, 1 / record.signals.rate) if step is None else step
     arm = identified_robot(parameter_set, sound_prior(parameter_set))[0] if start is None else start
     found = settled(base, arm, record, law, step)
-    for _ in range(0 if record.signals.delay else ALIGNED_ROUNDS):  # recorded positions may be too noisy, simulated ones are not
+    for _ in range(ALIGNED_ROUNDS):
         delay = common_delay(base, found.signals)
         if delay == found.signals.delay:
             break
