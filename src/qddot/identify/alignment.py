@@ -52,10 +52,10 @@ def common_delay(base: Base, signals: Signals) -> float:
         found = extended(base, earlier, delay_columns(earlier, found, base, common=True))
         return float(found.zeta[0]), float(found.std[0])
 
-    return settled(further, signals.delay, signals.rate)
+    return settled_delay(further, signals.delay, signals.rate)
 
 
-def settled(further: Callable[[float], tuple[float, float]], known: float, rate: float) -> float:
+def settled_delay(further: Callable[[float], tuple[float, float]], known: float, rate: float) -> float:
     """Return the delay, s, of torques that are known to come so much later; 0 if it is not sure, `known` if it is too long.
 
     `further` takes torques that come so many seconds after their samples, and returns by how much later they should be taken, s,
@@ -72,7 +72,7 @@ def settled(further: Callable[[float], tuple[float, float]], known: float, rate:
             return known
         if abs(step) * rate < DELAY_FOUND * LEAST_DELAY:
             break
-    if abs(beyond) <= LEAST_DELAY / rate:
+    if abs(beyond) <= max(std, LEAST_DELAY / rate):
         return known
     return known + beyond if abs(known + beyond) > SURE_DELAY * std else 0.0
 

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from qddot.algorithms.regressor import INERTIAL
 from qddot.arguments import finite_array
 from qddot.errors import InputError
-from qddot.identify.alignment import settled, told_delay
+from qddot.identify.alignment import settled_delay, told_delay
 from qddot.identify.more_columns import covariance_by_blocks, errors, weighted
 from qddot.identify.physical.consistent import Consistent, consistent
 from qddot.identify.physical.identified import sound_body
@@ -153,24 +153,21 @@ def floating_base(
     kept, K = combinations(bare, rows_used, names)
     joints = np.isin(np.arange(robot.nv), free.v, invert=True)
     forces = Forces(bare, run.samples._replace(tau=run.samples.tau * joints), outside)
-    filtered, Y = filter_of(rate, cutoff), bare.regressor(*run.motion)[..., kept]
+    low_pass, Y = low_pass_of(rate, cutoff), bare.regressor(*run.motion)[..., kept]
+    filtered = low_pass.decimated if low_pass else lambda x: x
 
     def rows_of(*columns: np.ndarray) -> list[np.ndarray]:
         return [filtered(np.column_stack([Y[:, k], *(column[:, k] for column in columns)])) for k in rows_used]
 
-    def further(beyond: float) -> tuple[float, float]:
-        rows = rows_of(-forces.slopes(rate, cutoff), forces.after(beyond, rate))
-        (*_, step), sigma = weighted(rows)
-        return float(step), float(np.sqrt(covariance_by_blocks(rows, sigma)[-1, -1]))
-
-    delay = settled(further, 0.0, rate) if rate and cutoff else 0.0
-    rows = rows_of(forces.after(delay, rate) if rate and delay else forces.through(lambda x: x))
+    measured, told = forces.through(lambda x: x), ()
+    if low_pass and (delay := delay_of(forces, rows_of, low_pass)):
+        measured, told = forces.after(delay, low_pass.rate), (told_delay(delay, low_pass.rate, "forces"),)
+    rows = rows_of(measured)
     check_shown(rows, [names[j] for j in kept])
     theta, sigma = weighted(rows)
     X = np.vstack([A / s for A, s in zip(rows, sigma)])
     R = np.asarray(np.linalg.qr(X, mode="r"))
     covariance = covariance_by_blocks(rows, sigma)
-    told = (told_delay(delay, rate, "forces"),) if rate and delay else ()
     return FloatingBase(robot, tuple(names[j] for j in kept), theta, covariance, K, R, relative(*errors(rows, theta)), told)
 
 
@@ -194,10 +191,22 @@ class Forces:
         t = np.arange(len(self.samples.q)) / rate
         return self.through(lambda x: onto(t + seconds, t, x))
 
-    def slopes(self, rate: float, cutoff: float) -> np.ndarray:
+    def slopes(self, low_pass: LowPass) -> np.ndarray:
         """Return that of the slopes of low-passed forces."""
-        low_pass, every = LowPass(rate, cutoff), [slice(0, len(self.samples.q))]
-        return self.through(lambda x: np.gradient(smoothed(x, low_pass, every), 1 / rate, axis=0))
+        every = [slice(0, len(self.samples.q))]
+        return self.through(lambda x: np.gradient(smoothed(x, low_pass, every), 1 / low_pass.rate, axis=0))
+
+
+def delay_of(forces: Forces, rows_of: Callable[..., list[np.ndarray]], low_pass: LowPass) -> float:
+    """Return by how much later than positions forces came, s; 0 if that is not sure. `rows_of` makes the equations' rows."""
+    late = -forces.slopes(low_pass)
+
+    def further(beyond: float) -> tuple[float, float]:
+        rows = rows_of(late, forces.after(beyond, low_pass.rate))
+        (*_, step), sigma = weighted(rows)
+        return float(step), float(np.sqrt(covariance_by_blocks(rows, sigma)[-1, -1]))
+
+    return settled_delay(further, 0.0, low_pass.rate)
 
 
 def combinations(robot: Robot, rows: list[int], names: tuple[str, ...]) -> tuple[list[int], np.ndarray]:
@@ -225,10 +234,10 @@ def check_shown(rows: list[np.ndarray], names: list[str]) -> None:
         raise InputError(f"this motion does not show {', '.join(worst[:5])}: move every joint, and turn the base about all axes")
 
 
-def filter_of(rate: float | None, cutoff: float | None) -> Callable[[np.ndarray], np.ndarray]:
-    """The filter for both sides of the equations: a low-pass with decimation, or none."""
+def low_pass_of(rate: float | None, cutoff: float | None) -> LowPass | None:
+    """The filter for both sides of the equations, if there is one."""
     if rate is None and cutoff is None:
-        return lambda x: x
+        return None
     if rate is None or cutoff is None:
         raise InputError(f"rate={rate}, cutoff={cutoff}: a low-pass takes both")
-    return LowPass(rate, cutoff).decimated
+    return LowPass(rate, cutoff)

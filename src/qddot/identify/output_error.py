@@ -19,7 +19,7 @@ import numpy as np
 from scipy import stats
 
 from qddot.errors import ConvergenceError, InputError
-from qddot.identify.alignment import settled, told_delay
+from qddot.identify.alignment import settled_delay, told_delay
 from qddot.identify.physical.identified import identified_robot, sound_prior
 from qddot.identify.physical.log_cholesky import Chart, chosen, nonlinear_least_squares
 from qddot.identify.prediction import Predictor
@@ -197,12 +197,15 @@ class Search:
         for _ in range(ALIGNED_ROUNDS):
             known, w = self.predictor.delay, 2 * np.pi * found.bandwidth
             further = partial(self.late, known, w, found.after)
-            self.predictor.delay = delay = settled(further, known, 1 / self.predictor.step)
+            self.predictor.delay = delay = settled_delay(further, known, 1 / self.predictor.step)
             if delay == known:
                 break
             told = told_delay(delay, 1 / self.predictor.step)
             say(told.message)
-            found = replace(self.settled(bandwidth, evaluations, say), before=found.before, findings=(told,))
+            then = self.settled(bandwidth, evaluations, say)
+            if np.prod(then.after) >= np.prod(found.after):  # a search that is stuck has other errors than a delay
+                break
+            found = replace(then, before=found.before, findings=(told,))
         return found
 
     def settled(self, bandwidth: np.ndarray | None, evaluations: int, say: Callable[[str], None]) -> OutputError:
@@ -310,7 +313,7 @@ class Search:
     @property
     def free(self) -> np.ndarray:
         """True for coordinates that are free (P,)."""
-        return self.parameter_set.T.any(axis=1)
+        return np.any(self.parameter_set.T != 0, axis=1)
 
     def tangent(self, pi: np.ndarray) -> np.ndarray:
         """Derivatives of the base parameters by the free coordinates."""

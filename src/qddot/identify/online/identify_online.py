@@ -65,5 +65,5 @@ class OnlineIdentification(Recursive):
         prior, rest = (estimate.theta[order], std[order]), fit.parameter_set.rest_speeds
         cutoff = fit.signals.cutoff if cutoff is None else cutoff
         delay = delay_of_another(fit.signals.delay, positive_number("rate", rate)) if delay is None else delay
-        how = {"rate": rate, "cutoff": cutoff, "memory": memory, "delay": delay}
-        super().__init__(names, columns, columns.shape, prior, estimate.sigma, rest, **how)
+        known = names, columns, columns.shape, prior, estimate.sigma, rest
+        super().__init__(*known, rate=rate, cutoff=cutoff, memory=memory, delay=delay)

@@ -72,8 +72,8 @@ class OnlinePayload(Recursive):
         rest = np.array([drive.smoothing_velocity if (drive := robot.drives.get(joint)) else 0.0 for joint in robot.joint_names])
         shape = np.any(Y != 0, axis=0)
         self._entries, prior = np.flatnonzero(shape), (np.zeros(10), size)
-        how = {"rate": rate, "cutoff": cutoff, "memory": memory, "changing": True, "delay": delay}
-        super().__init__(INERTIAL, self._entries_of, shape, prior, sigma, rest, **how)
+        known = INERTIAL, self._entries_of, shape, prior, sigma, rest
+        super().__init__(*known, rate=rate, cutoff=cutoff, memory=memory, changing=True, delay=delay)
 
     def _entries_of(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray, out: np.ndarray) -> np.ndarray:
         for bound in (self._regressor, self._torque):
