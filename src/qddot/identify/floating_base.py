@@ -180,19 +180,19 @@ class Forces:
     outside: Mapping[str, np.ndarray]
 
     def through(self, change: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
-        """Return what they do to the coordinates (N, nv) at each position, if every signal (N, k) goes through a function."""
+        """Return generalised forces (N, nv) at each position, of measured ones (N, k) that go through a function first."""
         q, still = self.samples.q, np.zeros_like(self.samples.tau)
         pushes = {frame: change(wrench) for frame, wrench in self.outside.items()}
         pushed = self.bare.inverse_dynamics(q, still, still) - self.bare.inverse_dynamics(q, still, still, f_ext=pushes)
         return pushed + change(self.samples.tau)
 
     def after(self, seconds: float, rate: float) -> np.ndarray:
-        """Return that of the forces measured so much after each position."""
+        """Return generalised forces (N, nv) of those measured so much after each position."""
         t = np.arange(len(self.samples.q)) / rate
         return self.through(lambda x: onto(t + seconds, t, x))
 
     def slopes(self, low_pass: LowPass) -> np.ndarray:
-        """Return that of the slopes of low-passed forces."""
+        """Return generalised forces (N, nv) a second of the slopes of low-passed ones."""
         every = [slice(0, len(self.samples.q))]
         return self.through(lambda x: np.gradient(smoothed(x, low_pass, every), 1 / low_pass.rate, axis=0))
 

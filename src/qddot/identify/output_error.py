@@ -289,13 +289,13 @@ class Search:
         return Step(pi, e[0], ((e[1:] - e[0]) / steps[:, None]).T)
 
     def relative(self, pi: np.ndarray, w: np.ndarray, size: np.ndarray) -> np.ndarray:
-        """Those errors (B, k) that count, relative to their sizes (nv,), for each of pi (B, P)."""
+        """Return the errors (B, k) that count, relative to their sizes (nv,), for each of pi (B, P)."""
         rows = np.nonzero(self.predictor.counted(w))
         return self.predictor(pi, w)[:, *rows] / size[rows[1]]
 
     def late(self, known: float, w: np.ndarray, size: np.ndarray, beyond: float) -> tuple[float, float]:
-        """By how much later than `known` and `beyond` torques came, s, and its standard deviation, by blocks of time: one step of
-        delay and parameters together, towards the smallest errors."""
+        """Return by how much later than `known` and `beyond` torques came, s, and its standard deviation by blocks of time:
+        a step of delay and parameters together, towards the smallest errors."""
         at, sample = known + beyond, self.predictor.step
         self.predictor.delay = at + DELAY_FOUND * sample
         then = self.relative(self.pi, w, size)[0]
