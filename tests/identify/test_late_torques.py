@@ -250,3 +250,15 @@ def test_forces_on_a_floating_base(late: float) -> None:
     off = (found.theta - found.K @ robot.parameters()) / found.std
     assert np.sqrt(np.mean(off**2)) < 1.6
     assert told(found.findings) == ["repaired"] * bool(late)
+
+
+def test_torques_that_do_not_change_tell_no_delay() -> None:
+    """A pendulum that swings freely, by its own output errors."""
+    builder = qddot.Builder("pendulum", gravity=(0, -9.81, 0))
+    pendulum = builder.body("rod", mass=1, com=(0.3, 0, 0), tensor=(0.01, 0.03, 0.03)).robot()
+    run = pendulum.simulate([1.0], t=np.arange(0, 3, 0.01), step=0.01, torque=lambda t, q, qd: [0.0])
+    noisy = run.q + 1e-4 * np.random.default_rng(0).normal(size=run.q.shape)
+    plain = ParameterSet.of(pendulum, armature=False, viscous=False, coulomb=None, offset=False)
+    found = output_error(pendulum, Log(run.t, noisy, tau=run.tau, joint_names=pendulum.joint_names), parameter_set=plain)
+    assert not found.findings
+    assert (found.after < 2e-4).all()

@@ -18,17 +18,11 @@ from qddot.errors import InputError
 from qddot.identify.more_columns import extended
 from qddot.identify.regression.base import Base
 from qddot.identify.regression.excerpt import many
-from qddot.identify.regression.record import Record
 from qddot.identify.regression.signals import Signals
 from qddot.identify.torque_delays import delay_columns
 from qddot.logs.resample import SPLINE_SAMPLES, onto
 from qddot.logs.table import Finding
 from qddot.thresholds import ALIGNED, ALIGNED_ROUNDS, DELAY_FOUND, LEAST_DELAY, SURE_DELAY
-
-
-def aligned(record: Record, base: Base) -> Record:
-    """Return a recording with positions of the time of its torques, as far as base parameters tell that."""
-    return record.aligned(common_delay(base, record.signals))
 
 
 def common_delay(base: Base, signals: Signals) -> float:

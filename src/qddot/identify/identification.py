@@ -9,7 +9,7 @@ import numpy as np
 
 from qddot.arguments import flag, word
 from qddot.errors import ConvergenceError, InputError, MissingExtraError, as_written
-from qddot.identify.alignment import aligned, common_delay, delay_of_another, told_delays
+from qddot.identify.alignment import common_delay, delay_of_another, told_delays
 from qddot.identify.checks.alternatives import Alternatives
 from qddot.identify.checks.check_motion import impossible_rotors
 from qddot.identify.checks.judge import Unseen, verdict
@@ -99,7 +99,7 @@ def fitted(
     chosen, sound = parameter_set is None, not any(finding.serious for finding in audit.findings)
     if sound:
         usual = ParameterSet.of(robot) if parameter_set is None else parameter_set
-        record = aligned(record, base_parameters(usual))
+        record = record.aligned(common_delay(base_parameters(usual), record.signals))
     if parameter_set is None and not sound:
         parameter_set = ParameterSet.of(robot)  # speeds from a log with wrong units would mean nothing
     elif parameter_set is None:

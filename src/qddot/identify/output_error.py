@@ -302,6 +302,8 @@ class Search:
         self.predictor.delay = at
         here = self.simulated(self.pi, w, size)
         A = np.column_stack([here.J @ self.tangent(self.pi), (then - here.errors) / DELAY_FOUND, here.errors])
+        if not np.isfinite(A).all() or not A[:, -2].any():
+            raise InputError("no delay shows: torques do not change, or the simulated arm runs away")
         start = np.sqrt(START_WEIGHT) * (self.chart.coordinates(self.pi) - self.middle)[self.free]
         total = A.T @ A
         total[: len(start), : len(start)] += START_WEIGHT * np.eye(len(start))
