@@ -9,6 +9,7 @@ that much earlier. A delay of two samples is a fault of the log, which the verdi
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -25,8 +26,8 @@ from qddot.thresholds import ALIGNED, ALIGNED_ROUNDS, DELAY_FOUND, LEAST_DELAY, 
 
 
 def common_delay(base: Base, signals: Signals) -> float:
-    """Return by how much later than positions torques came, s, in all that is known of it: `signals.delay` if it cannot be told
-    from that, or if it is longer than a sample and a half.
+    """Return by how much later than positions torques came, s; 0 if that is not sure. `signals.delay` stays if it is hardly another
+    one, or one that is longer than a sample and a half.
 
     >>> robot, t = qddot.load("two_link"), np.arange(0, 20, 0.01)
     >>> w, a = np.array([1.3, 3.1, 5.2]), np.array([[1.0, 0.4, 0.2], [-0.8, 0.5, 0.3]])
@@ -37,21 +38,43 @@ def common_delay(base: Base, signals: Signals) -> float:
     >>> round(common_delay(base, prepare(log)), 5)
     0.002
     """
-    part, beyond, found = many(signals), 0.0, None
-    for _ in range(ALIGNED_ROUNDS):
+    part, found = many(signals), None
+
+    def further(beyond: float) -> tuple[float, float]:
+        nonlocal found
         earlier = replace(part, tau_raw=torques_after(part, beyond))
+        found = extended(base, earlier, delay_columns(earlier, found, base, common=True))
+        return float(found.zeta[0]), float(found.std[0])
+
+    return settled_delay(further, signals.delay, signals.rate)
+
+
+def settled_delay(further: Callable[[float], tuple[float, float]], known: float, rate: float) -> float:
+    """Return the delay, s, of torques that are known to come so much later; 0 if it is not sure, `known` if it is too long.
+
+    `further` takes torques that come so many seconds after their samples, and returns by how much later they should be taken, s,
+    with the standard deviation of that.
+    """
+    beyond = 0.0
+    for _ in range(ALIGNED_ROUNDS):
         try:
-            found = extended(base, earlier, delay_columns(earlier, found, base, common=True))
+            step, std = further(beyond)
         except InputError:  # nothing that moves, or only torques that do not change
-            return signals.delay
-        step, std = float(found.zeta[0]), float(found.std[0])
+            return known
         beyond += step
-        if abs(signals.delay + beyond) * signals.rate > ALIGNED:
-            return signals.delay
-        if abs(step) * signals.rate < DELAY_FOUND * LEAST_DELAY:
+        if abs(known + beyond) * rate > ALIGNED:
+            return known
+        if abs(step) * rate < DELAY_FOUND * LEAST_DELAY:
             break
-    is_sure = abs(beyond) > max(SURE_DELAY * std, LEAST_DELAY / signals.rate)
-    return signals.delay + beyond if is_sure else signals.delay
+    if abs(beyond) <= max(std, LEAST_DELAY / rate):
+        return known
+    return known + beyond if abs(known + beyond) > SURE_DELAY * std else 0.0
+
+
+def delay_of_another(delay: float, rate: float) -> float:
+    """Return the delay of another recording, s, for one of so many samples a second; 0 if it is longer than a sample and a half
+    there: a faster logger has its own."""
+    return delay if abs(delay) * rate <= ALIGNED else 0.0
 
 
 def torques_after(signals: Signals, seconds: float) -> np.ndarray:
@@ -63,8 +86,13 @@ def torques_after(signals: Signals, seconds: float) -> np.ndarray:
     return tau
 
 
-def told_delay(delay: float, rate: float) -> Finding:
-    """Report by how much positions were taken earlier."""
+def told_delays(*recorded: Signals) -> tuple[Finding, ...]:
+    """Report by how much positions were taken earlier, one finding for each recording of which they were."""
+    return tuple(told_delay(one.delay, one.rate) for one in recorded if one.delay)
+
+
+def told_delay(delay: float, rate: float, what: str = "torques") -> Finding:
+    """Report by how much positions were taken earlier than torques, or than other forces."""
     late, earlier = ("later", "earlier") if delay > 0 else ("earlier", "later")
-    message = f"torques came {abs(1e3 * delay):.2g} ms {late} than positions ({abs(delay) * rate:.2g} of a sample)"
+    message = f"{what} came {abs(1e3 * delay):.2g} ms {late} than positions ({abs(delay) * rate:.2g} of a sample)"
     return Finding("repaired", "delay", f"{message}: positions are taken that much {earlier}")

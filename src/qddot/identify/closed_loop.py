@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from qddot.errors import ConvergenceError, InputError, IntegrationError, as_written
+from qddot.identify.alignment import common_delay, told_delays
 from qddot.identify.physical.consistent import consistent
 from qddot.identify.physical.identified import identified_robot, sound_prior
 from qddot.identify.prediction import first_state
@@ -28,8 +29,9 @@ from qddot.identify.regression.reduction import Factors, reduce
 from qddot.identify.regression.residuals import Residuals, residuals
 from qddot.identify.regression.signals import Signals
 from qddot.logs.log import Log
+from qddot.logs.table import Finding
 from qddot.robot import Robot
-from qddot.thresholds import CLOSED_LOOP_ROUNDS, CLOSED_LOOP_SETTLED, SHORTER_STEPS
+from qddot.thresholds import ALIGNED_ROUNDS, CLOSED_LOOP_ROUNDS, CLOSED_LOOP_SETTLED, SHORTER_STEPS
 
 if TYPE_CHECKING:
     from qddot.simulate.trajectory import Trajectory
@@ -50,6 +52,7 @@ class ClosedLoop:
         left: measured and predicted torques.
         tracking: rms difference of simulated and recorded positions of each joint (nv,), rad or m; only noise in a good fit.
         rounds: number of simulations.
+        findings: what was done to the log: `delay`, by how much later than positions torques came, if they did.
 
     >>> arm = qddot.from_dh([(1, 0, 0, 0)], inertias=[qddot.Inertia.point(0.5)], drives=[qddot.Drive(viscous=0.3)])
     >>> law = lambda t, q, qd: 40 * (np.sin([3 * t]) - q) + 8 * (3 * np.cos([3 * t]) - qd)
@@ -70,6 +73,7 @@ class ClosedLoop:
     left: Residuals
     tracking: np.ndarray
     rounds: int
+    findings: tuple[Finding, ...] = ()
 
     @property
     def parameters(self) -> dict[str, float]:
@@ -107,6 +111,7 @@ def closed_loop(
 
     Args:
         log: positions and torques, a `Log` or the name of its file; of the positions only the first of each segment are used.
+            By how much later torques came is found by the simulated positions.
         law: the control law tau = law(t, q, qd), with its reference at the times of the log: a controller of `qddot.control`, or
             any function. The model in it, if there is one, stays as it is.
         parameter_set: the parameters of the model; None: the default ones of `ParameterSet.of`.
@@ -133,9 +138,21 @@ def closed_loop(
     parameter_set = ParameterSet.of(robot) if parameter_set is None else parameter_set
     base = base_parameters(parameter_set)
     record = Record.of(robot, whole(robot, log), cutoff)
-    signals, size = record.signals, 1 / record.signals.rate
-    step = min(1e-3, size) if step is None else step
+    step = min(1e-3, 1 / record.signals.rate) if step is None else step
     arm = identified_robot(parameter_set, sound_prior(parameter_set))[0] if start is None else start
+    found = settled(base, arm, record, law, step)
+    for _ in range(ALIGNED_ROUNDS):
+        delay = common_delay(base, found.signals)
+        if delay == found.signals.delay:
+            break
+        record, rounds = record.aligned(delay), found.rounds
+        found = settled(base, real_robot(base, found.factors, found.estimate), record, law, step)
+        found = replace(found, rounds=rounds + found.rounds)
+    return found
+
+
+def settled(base: Base, arm: Robot, record: Record, law: Law, step: float) -> ClosedLoop:
+    """Return the parameters that simulation and estimate by turns lead to, beginning with an arm."""
     before, change = None, np.inf
     for rounds in range(1, CLOSED_LOOP_ROUNDS + 1):
         signals = simulated(arm, record.log, record.signals, law, step)
@@ -146,7 +163,8 @@ def closed_loop(
             change = np.linalg.norm(left.filtered_predicted - before) / np.linalg.norm(left.filtered_predicted)
             if change < CLOSED_LOOP_SETTLED:
                 tracking = np.sqrt(np.mean((signals.q - record.signals.q) ** 2, axis=0))
-                return ClosedLoop(parameter_set, base, estimate, factors, signals, left, tracking, rounds)
+                told = told_delays(signals)
+                return ClosedLoop(base.parameter_set, base, estimate, factors, signals, left, tracking, rounds, told)
         before, arm = left.filtered_predicted, real_robot(base, factors, estimate)
     raise ConvergenceError(
         f"after {CLOSED_LOOP_ROUNDS} simulations the torques still change by {change:.2g} of their size: is the law the "
@@ -165,13 +183,13 @@ def real_robot(base: Base, factors: Factors, estimate: Estimate) -> Robot:
 
 
 def simulated(arm: Robot, log: Log, signals: Signals, law: Law, step: float) -> Signals:
-    """The prepared log with positions, rates and accelerations of the simulated arm."""
+    """The prepared log with positions, rates and accelerations of the simulated arm, at the times of its torques."""
     motion = [np.empty_like(signals.q) for _ in range(3)]
     for segment in signals.segments:
         t = signals.t[segment]
         within = next(s for s in log.segments if log.t[s][0] <= t[0] and t[-1] <= log.t[s][-1])
         q0, qd0 = first_state(log.t[within], log.q[within], 8 / signals.cutoff / 2)
-        times = np.concatenate([[log.t[within][0]], t])
+        times = np.concatenate([[log.t[within][0]], t - signals.delay])
         run = followed(arm, q0, qd0, times, law, step)
         for into, values in zip(motion, (run.q, run.qd, run.qdd)):
             into[segment] = values[1:]

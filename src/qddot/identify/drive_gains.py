@@ -17,19 +17,24 @@ filtered as the signals are.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import least_squares
 
 from qddot.errors import ConvergenceError, InputError
+from qddot.identify.alignment import common_delay, told_delays
 from qddot.identify.deviations import deviations
 from qddot.identify.load_equations import load_regressor
-from qddot.identify.regression.base import base_parameters
-from qddot.identify.regression.motions import Recorded, moved
+from qddot.identify.regression.base import Base, base_parameters
+from qddot.identify.regression.motions import Moved, Recorded, moved
 from qddot.identify.regression.parameter_set import ParameterSet
+from qddot.identify.regression.record import whole
+from qddot.identify.regression.rows import Samples
+from qddot.identify.regression.signals import Signals
 from qddot.identify.scaling import column_lengths
+from qddot.logs.table import Finding
 from qddot.model.inertia import Inertia
 from qddot.robot import Robot
 
@@ -44,6 +49,7 @@ class DriveGains:
         deviations: standard deviations of the gains (nv,); inf where the motion does not show one.
         saturation: k (nv,), 1/(N m)^2, by which the signal grows with the cube of the torque; 0 if it was not asked for.
         saturation_deviations: standard deviations of k (nv,).
+        findings: what was done to the logs: `delay` for each one whose signals came later or earlier than positions.
 
     >>> robot, load = qddot.load("two_link"), qddot.Inertia.point(1.0)
     >>> q, qd, qdd = np.random.default_rng(0).uniform(-2, 2, (3, 200, 2))
@@ -60,6 +66,7 @@ class DriveGains:
     deviations: np.ndarray
     saturation: np.ndarray
     saturation_deviations: np.ndarray
+    findings: tuple[Finding, ...] = ()
 
     def torques(self, signals: np.ndarray) -> np.ndarray:
         """Torques (..., nv) from signals (..., nv): the only real root of `tau + k tau^3 = gain signal`.
@@ -116,16 +123,36 @@ def drive_gains(
     >>> qddot.identify.drive_gains(robot, alone, loaded, load).gains.round(3)
     array([2., 3.])
     """
-    base = base_parameters(parameter_set or ParameterSet.of(robot))
-    runs = [moved(robot, recorded, cutoff) for recorded in (unloaded, loaded)]
+    parameter_set, frame = parameter_set or ParameterSet.of(robot), robot.tip if frame is None else frame
+    base = base_parameters(parameter_set)
+    recorded = [one if isinstance(one, Samples) else whole(robot, one) for one in (unloaded, loaded)]
+    runs = [moved(robot, one, cutoff) for one in recorded]
+    found = from_runs(base, runs, load, frame, saturation)
+    free = base_parameters(ParameterSet.of(robot, **parameter_set.asked))  # which can carry the load
+    delays = [0.0 if run.signals is None else common_delay(free, as_torques(found, run.signals)) for run in runs]
+    if not any(delays):
+        return found
+    runs = [moved(robot, one, cutoff, delay) for one, delay in zip(recorded, delays)]
+    found = from_runs(base, runs, load, frame, saturation)
+    return replace(found, findings=told_delays(*(run.signals for run in runs if run.signals is not None)))
+
+
+def as_torques(found: DriveGains, signals: Signals) -> Signals:
+    """Return a prepared log of the drives' signals with their torques instead."""
+    return replace(signals, tau_raw=found.torques(signals.tau_raw))
+
+
+def from_runs(base: Base, runs: list[Moved], load: Inertia, frame: str, saturation: bool) -> DriveGains:
+    """Find the gains from prepared motions without and with the load."""
+    robot = base.parameter_set.robot
     columns = [base.matrix(*run.motion) for run in runs]
     Y = np.vstack([run.filtered(each) for run, each in zip(runs, columns)])
     alone, signal = (run.filtered(run.samples.tau) for run in runs)
     ten = np.array(load.ten_vector(), float)
-    carried = load_regressor(robot, *runs[1].motion, robot.tip if frame is None else frame) @ ten
+    carried = load_regressor(robot, *runs[1].motion, frame) @ ten
     tau = np.vstack([np.zeros_like(alone), runs[1].filtered(carried)])
     signal = np.vstack([alone, signal])
-    whole = Y, signal
+    rows = Y, signal
     n, b = robot.nv, Y.shape[-1]
     starts = [by_itself(robot.joint_names[j], Y[:, j], tau[:, j], signal[:, j]) for j in range(n)]
     factors = [triangle(Y[:, j], tau[:, j], signal[:, j], noise) for j, (_, noise) in enumerate(starts)]
@@ -158,7 +185,7 @@ def drive_gains(
     motions = [
         Unfiltered(run.filtered, each[..., shown] / size[shown], load) for run, each, load in zip(runs, columns, (0.0, carried))
     ]
-    return saturated(linear, found.x[n:], motions, whole[0][..., shown] / size[shown], whole[1], noise)
+    return saturated(linear, found.x[n:], motions, rows[0][..., shown] / size[shown], rows[1], noise)
 
 
 class Unfiltered(NamedTuple):

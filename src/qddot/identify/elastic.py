@@ -20,17 +20,20 @@ from scipy.optimize import least_squares
 
 from qddot.arguments import finite_array
 from qddot.errors import InputError
+from qddot.identify.alignment import common_delay, told_delays
 from qddot.identify.deviations import deviations
 from qddot.identify.more_columns import covariance_by_blocks, errors, weighted
 from qddot.identify.regression.base import Base, base_parameters
 from qddot.identify.regression.drive_terms import dry_step
 from qddot.identify.regression.parameter_set import ParameterSet
-from qddot.identify.regression.record import Recorded, whole
+from qddot.identify.regression.record import Record, Recorded, whole
 from qddot.identify.regression.residuals import relative
 from qddot.identify.regression.signals import Signals, prepare, slopes
+from qddot.logs.log import Log
+from qddot.logs.table import Finding
 from qddot.model.drive import Drive
 from qddot.robot import Robot
-from qddot.thresholds import ELASTIC_ROUNDS, ELASTIC_SURE, STANDSTILL
+from qddot.thresholds import ALIGNED_ROUNDS, ELASTIC_ROUNDS, ELASTIC_SURE, STANDSTILL
 
 Motion = Sequence[np.ndarray]
 """A signal along a log and its first and second derivative; each (N, nv)."""
@@ -50,6 +53,7 @@ class ElasticJoints:
         motors: `joint.rotor`, `joint.viscous`, `joint.coulomb`, `joint.offset` -> value.
         base, links: the links' base parameters, and their values (r,).
         error: |error| / |tau| of the filtered torques; `rigid_error`: that of the model without elasticity.
+        findings: what was done to the log: `delay`, by how much later than positions torques came, if they did.
 
     >>> arm, t = qddot.from_dh([(1, 0, 0, 0)], inertias=[qddot.Inertia.point(0.5)], gravity=(0, 0, 0)), np.arange(0, 20, 0.01)
     >>> w, (a, K, B) = np.array([2.0, 5.0, 11.0]), ([0.5, 0.3, 0.1], 200.0, 0.1)
@@ -70,6 +74,7 @@ class ElasticJoints:
     links: np.ndarray
     error: float
     rigid_error: float
+    findings: tuple[Finding, ...] = ()
 
     @property
     def joint_names(self) -> tuple[str, ...]:
@@ -120,17 +125,60 @@ def elastic_joints(robot: Robot, motors: Recorded, links: ArrayLike | None = Non
     >>> found.stiffness.round().tolist(), round(found.motors["joint1.rotor"], 2)
     ([200.0], 0.1)
     """
-    motors = whole(robot, motors)
-    motor = prepare(motors, cutoff, velocity="derivative")
+    record = Record.of(robot, whole(robot, motors), cutoff, "derivative")
+    q = None if links is None else positions_of_links(links, record.log)
+    usual = base_parameters(ParameterSet.of(robot))
+    found = fitted(record, q)
+    for _ in range(ALIGNED_ROUNDS):
+        delay = common_delay(usual, as_if_rigid(found, record, q))
+        if delay == record.signals.delay:
+            break
+        record = record.aligned(delay)
+        found = fitted(record, q)
+    return found
+
+
+def positions_of_links(links: ArrayLike, log: Log) -> np.ndarray:
+    """Return positions of links as an array. Raises InputError: not one for each of a log's."""
+    q = finite_array("links", links)
+    if q.shape != log.q.shape:
+        raise InputError(f"links has shape {q.shape}, the motors' positions {log.q.shape}: one number a joint and sample")
+    return q
+
+
+def fitted(record: Record, links: np.ndarray | None) -> ElasticJoints:
+    """Return the gears of a recording of motors, by positions of the links (N, nv) if they are measured."""
+    robot, motor = record.robot, record.signals
     links_only = ParameterSet.of(robot, armature=False, viscous=False, coulomb=None, offset=False)
     base = base_parameters(links_only)
+    found = from_motors(robot, motor, base) if links is None else from_both(robot, motor, of_links(record, links), base)
+    return replace(found, findings=told_delays(motor))
+
+
+def of_links(record: Record, links: np.ndarray) -> Signals:
+    """Return signals of links, whose positions (N, nv) are measured at the samples of the motors'."""
+    motor = record.signals
+    log = replace(record.log, q=links, qd=None, qdd=None)
+    return prepare(log, motor.cutoff, velocity="derivative", delay=motor.delay)
+
+
+def as_if_rigid(found: ElasticJoints, record: Record, links: np.ndarray | None) -> Signals:
+    """Return motion of the links, measured or as the gears found let them lag, with torques as if the motors moved with them: those
+    of a rigid robot, which tell a delay."""
+    motor, own = record.signals, motor_torques(found, record.signals)
     if links is None:
-        return from_motors(robot, motor, base)
-    q = finite_array("links", links)
-    if q.shape != motors.q.shape:
-        raise InputError(f"links has shape {q.shape}, the motors' positions {motors.q.shape}: one number a joint and sample")
-    link = prepare(replace(motors, q=q, qd=None, qdd=None), motor.cutoff, velocity="derivative")
-    return from_both(robot, motor, link, base)
+        lag = (part / found.stiffness for part in rates(motor, motor.tau - own))
+        q, qd, qdd = (x - part for x, part in zip((motor.q, motor.qd, motor.qdd), lag))
+        link = replace(motor, q=q, qd=qd, qdd=qdd)
+    else:
+        link = of_links(record, links)
+    return replace(link, tau_raw=motor.tau_raw - own + motor_torques(found, link))
+
+
+def motor_torques(found: ElasticJoints, signals: Signals) -> np.ndarray:
+    """Return torques (N, nv) that rotors and friction of the motors take along a motion."""
+    constants = np.reshape(list(found.motors.values()), (-1, len(MOTOR)))
+    return np.stack([motor_columns(signals, j) @ own for j, own in enumerate(constants)], axis=1)
 
 
 def from_both(robot: Robot, motor: Signals, link: Signals, base: Base) -> ElasticJoints:

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 from qddot.algorithms.regressor import INERTIAL
 from qddot.arguments import finite_array
 from qddot.errors import InputError
+from qddot.identify.alignment import settled_delay, told_delay
 from qddot.identify.more_columns import covariance_by_blocks, errors, weighted
 from qddot.identify.physical.consistent import Consistent, consistent
 from qddot.identify.physical.identified import sound_body
@@ -26,8 +27,11 @@ from qddot.identify.regression.bodies import body_inertias, with_parameters, wit
 from qddot.identify.regression.motions import moved
 from qddot.identify.regression.residuals import relative
 from qddot.identify.regression.rows import Samples
+from qddot.identify.regression.signals import smoothed
 from qddot.identify.scaling import nonzero
 from qddot.logs.lowpass import LowPass
+from qddot.logs.resample import onto
+from qddot.logs.table import Finding
 from qddot.robot import Robot
 from qddot.thresholds import COLUMN_NOTHING
 
@@ -44,6 +48,7 @@ class FloatingBase:
         K: (r, 10 bodies): `theta = K pi`.
         R: triangular factor (r + 1, r + 1) of the weighted rows, forces last.
         error: |error| / |force| of the rows.
+        findings: what was done to the samples: `delay`, by how much later than positions forces came, if they did.
 
     >>> robot, draw = qddot.load("quadrotor_arm"), np.random.default_rng(0)
     >>> q, (qd, qdd) = np.stack([robot.random_configuration(draw) for _ in range(50)]), draw.normal(size=(2, 50, robot.nv))
@@ -62,6 +67,7 @@ class FloatingBase:
     K: np.ndarray
     R: np.ndarray
     error: float
+    findings: tuple[Finding, ...] = ()
 
     @property
     def std(self) -> np.ndarray:
@@ -114,10 +120,10 @@ def floating_base(
         robot: robot with a free base (`robot.with_floating_base()`).
         samples: q (N, nq), qd and qdd (N, nv) as a state estimator gives them, and tau (N, nv).
         wrenches: frame -> wrench of the ground on the robot (N, 6), at the frame's origin in world axes, moments first; the wrench
-        of
-            a force plate must be moved to that point.
+            of a force plate must be moved to that point.
         torques: True if tau of the joints, without friction, is used too; else it is ignored.
-        rate, cutoff: Hz; if given, both sides go through a low-pass, and samples must be consecutive.
+        rate, cutoff: Hz; if given, both sides go through a low-pass, samples must be consecutive, and forces that all came up to a
+            sample and a half later or earlier than positions are taken at their time. Without them that cannot be found.
 
     Raises:
         InputError: no free base, wrong shapes, an unknown frame, or a motion that does not show every base parameter.
@@ -142,22 +148,65 @@ def floating_base(
     for frame, wrench in outside.items():
         if wrench.shape != (N, 6):
             raise InputError(f"the wrench at {frame!r} has shape {wrench.shape}: ({N}, 6), moments before forces, is meant")
-    still = np.zeros((N, robot.nv))
-    pushed = bare.inverse_dynamics(run.samples.q, still, still) - bare.inverse_dynamics(run.samples.q, still, still, f_ext=outside)
     rows_used = [k for k in range(robot.nv) if torques or k in free.v]
     names = tuple(f"{body}.{name}" for body in robot.body_names for name in INERTIAL)
     kept, K = combinations(bare, rows_used, names)
-    filtered = filter_of(rate, cutoff)
-    Y, rows = bare.regressor(*run.motion), []
-    for k in rows_used:
-        force = pushed[:, k] + (0.0 if k in free.v else run.samples.tau[:, k])
-        rows.append(filtered(np.column_stack([Y[:, k, kept], force])))
+    joints = np.isin(np.arange(robot.nv), free.v, invert=True)
+    forces = Forces(bare, run.samples._replace(tau=run.samples.tau * joints), outside)
+    low_pass, Y = low_pass_of(rate, cutoff), bare.regressor(*run.motion)[..., kept]
+    filtered = low_pass.decimated if low_pass else lambda x: x
+
+    def rows_of(*columns: np.ndarray) -> list[np.ndarray]:
+        return [filtered(np.column_stack([Y[:, k], *(column[:, k] for column in columns)])) for k in rows_used]
+
+    measured, told = forces.through(lambda x: x), ()
+    if low_pass and (delay := delay_of(forces, rows_of, low_pass)):
+        measured, told = forces.after(delay, low_pass.rate), (told_delay(delay, low_pass.rate, "forces"),)
+    rows = rows_of(measured)
     check_shown(rows, [names[j] for j in kept])
     theta, sigma = weighted(rows)
     X = np.vstack([A / s for A, s in zip(rows, sigma)])
     R = np.asarray(np.linalg.qr(X, mode="r"))
     covariance = covariance_by_blocks(rows, sigma)
-    return FloatingBase(robot, tuple(names[j] for j in kept), theta, covariance, K, R, relative(*errors(rows, theta)))
+    return FloatingBase(robot, tuple(names[j] for j in kept), theta, covariance, K, R, relative(*errors(rows, theta)), told)
+
+
+@dataclass(frozen=True)
+class Forces:
+    """Measured forces on a robot without drives: of contacts, and of its joints."""
+
+    bare: Robot
+    samples: Samples  # tau: those of joints; 0 for the free base
+    outside: Mapping[str, np.ndarray]
+
+    def through(self, change: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+        """Return generalised forces (N, nv) at each position, of measured ones (N, k) that go through a function first."""
+        q, still = self.samples.q, np.zeros_like(self.samples.tau)
+        pushes = {frame: change(wrench) for frame, wrench in self.outside.items()}
+        pushed = self.bare.inverse_dynamics(q, still, still) - self.bare.inverse_dynamics(q, still, still, f_ext=pushes)
+        return pushed + change(self.samples.tau)
+
+    def after(self, seconds: float, rate: float) -> np.ndarray:
+        """Return generalised forces (N, nv) of those measured so much after each position."""
+        t = np.arange(len(self.samples.q)) / rate
+        return self.through(lambda x: onto(t + seconds, t, x))
+
+    def slopes(self, low_pass: LowPass) -> np.ndarray:
+        """Return generalised forces (N, nv) a second of the slopes of low-passed ones."""
+        every = [slice(0, len(self.samples.q))]
+        return self.through(lambda x: np.gradient(smoothed(x, low_pass, every), 1 / low_pass.rate, axis=0))
+
+
+def delay_of(forces: Forces, rows_of: Callable[..., list[np.ndarray]], low_pass: LowPass) -> float:
+    """Return by how much later than positions forces came, s; 0 if that is not sure. `rows_of` makes the equations' rows."""
+    late = -forces.slopes(low_pass)
+
+    def further(beyond: float) -> tuple[float, float]:
+        rows = rows_of(late, forces.after(beyond, low_pass.rate))
+        (*_, step), sigma = weighted(rows)
+        return float(step), float(np.sqrt(covariance_by_blocks(rows, sigma)[-1, -1]))
+
+    return settled_delay(further, 0.0, low_pass.rate)
 
 
 def combinations(robot: Robot, rows: list[int], names: tuple[str, ...]) -> tuple[list[int], np.ndarray]:
@@ -185,10 +234,10 @@ def check_shown(rows: list[np.ndarray], names: list[str]) -> None:
         raise InputError(f"this motion does not show {', '.join(worst[:5])}: move every joint, and turn the base about all axes")
 
 
-def filter_of(rate: float | None, cutoff: float | None) -> Callable[[np.ndarray], np.ndarray]:
-    """The filter for both sides of the equations: a low-pass with decimation, or none."""
+def low_pass_of(rate: float | None, cutoff: float | None) -> LowPass | None:
+    """The filter for both sides of the equations, if there is one."""
     if rate is None and cutoff is None:
-        return lambda x: x
+        return None
     if rate is None or cutoff is None:
         raise InputError(f"rate={rate}, cutoff={cutoff}: a low-pass takes both")
-    return LowPass(rate, cutoff).decimated
+    return LowPass(rate, cutoff)

@@ -9,7 +9,7 @@ import numpy as np
 
 from qddot.arguments import flag, word
 from qddot.errors import ConvergenceError, InputError, MissingExtraError, as_written
-from qddot.identify.alignment import common_delay, told_delay
+from qddot.identify.alignment import common_delay, delay_of_another, told_delays
 from qddot.identify.checks.alternatives import Alternatives
 from qddot.identify.checks.check_motion import impossible_rotors
 from qddot.identify.checks.judge import Unseen, verdict
@@ -34,7 +34,7 @@ from qddot.logs.audit import Audit
 from qddot.logs.log import Log
 from qddot.logs.table import Finding
 from qddot.robot import Robot
-from qddot.thresholds import ALIGNED, LAW_GAIN, MISSED, MOST_LAWS, ROTOR_ROUNDS
+from qddot.thresholds import LAW_GAIN, MISSED, MOST_LAWS, ROTOR_ROUNDS
 
 METHODS = ("auto", "ols", "wls", "irls")
 UNSEEN = "the squared errors in a fifth of the log that the others predict"
@@ -139,9 +139,9 @@ def fitted(
         record = record.aligned(delay)
         found = estimated(found.base, record, method, how, progress)
         others = Alternatives(found.base, found.estimate.theta, record.signals)
-    findings += [told_delay(delay, signals.rate)] if delay else []
+    findings += told_delays(record.signals)
     if other is not None:
-        other = other.aligned(delay if abs(delay) * other.signals.rate <= ALIGNED else 0.0)  # a faster logger has its own delay
+        other = other.aligned(delay_of_another(delay, other.signals.rate))
         findings.insert(1, Finding("found", "validation", f"kept for it: {other.size}"))
     found, shape = allowing_for_shape(found, record.signals)
     own = judged(found, record, audit, others)  # the fit must not depend on the log kept for validation

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from qddot.errors import InputError
-from qddot.identify.alignment import common_delay
+from qddot.identify.alignment import common_delay, told_delays
 from qddot.identify.fit import Fit
 from qddot.identify.physical.pseudo_inertia import congruence
 from qddot.identify.regression.base import base_parameters
@@ -22,6 +22,7 @@ from qddot.identify.regression.parameter_set import ParameterSet
 from qddot.identify.regression.record import whole
 from qddot.identify.regression.rows import Samples
 from qddot.identify.regression.signals import prepare
+from qddot.logs.table import Finding
 from qddot.robot import Robot
 from qddot.thresholds import STANDSTILL
 
@@ -35,12 +36,14 @@ class Equations(NamedTuple):
     friction: int  # how many those are
     told: np.ndarray  # (k, d): what an earlier fit tells about them, in rows of unit variance
     tau: np.ndarray  # (N, nv)
+    findings: tuple[Finding, ...]  # what was done to the logs
 
 
 def equations(robot: Robot | Fit, recorded: Recorded, unloaded: Recorded | None, frame: str, cutoff: float | None) -> Equations:
     """Return the equations of a load; see `payload` for the arguments."""
     given: Robot = robot.parameter_set.robot if isinstance(robot, Fit) else robot
     run = aligned(robot, recorded, cutoff)
+    runs = [run]
     load = run.filtered(load_regressor(given, *run.motion, frame))
     friction = run.filtered(free_friction(robot, run))
     friction = friction[..., np.any(friction != 0, axis=(0, 1))]  # poses at rest show none
@@ -52,12 +55,14 @@ def equations(robot: Robot | Fit, recorded: Recorded, unloaded: Recorded | None,
         told = np.zeros((0, 0))
     else:
         alone, base = aligned(given, unloaded, cutoff), base_parameters(ParameterSet.of(given))
-        own = np.concatenate([one.filtered(base.matrix(*one.motion)) for one in (alone, run)])
-        tau = np.concatenate([one.filtered(one.samples.tau) for one in (alone, run)])
+        runs = [alone, run]
+        own = np.concatenate([one.filtered(base.matrix(*one.motion)) for one in runs])
+        tau = np.concatenate([one.filtered(one.samples.tau) for one in runs])
         load, friction = (np.concatenate([np.zeros((len(own) - len(x), *x.shape[1:])), x]) for x in (load, friction))
         told = np.zeros((0, base.rank))
     told = np.pad(told, ((0, 0), (0, friction.shape[-1])))
-    return Equations(run, load, np.concatenate([own, friction], axis=-1), friction.shape[-1], told, tau)
+    findings = told_delays(*(one.signals for one in runs if one.signals is not None))
+    return Equations(run, load, np.concatenate([own, friction], axis=-1), friction.shape[-1], told, tau, findings)
 
 
 def aligned(arm: Robot | Fit, recorded: Recorded, cutoff: float | None) -> Moved:

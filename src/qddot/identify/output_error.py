@@ -11,14 +11,15 @@ the smallest errors.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
 from scipy import stats
 
 from qddot.errors import ConvergenceError, InputError
+from qddot.identify.alignment import settled_delay, told_delay
 from qddot.identify.physical.identified import identified_robot, sound_prior
 from qddot.identify.physical.log_cholesky import Chart, chosen, nonlinear_least_squares
 from qddot.identify.prediction import Predictor
@@ -27,10 +28,13 @@ from qddot.identify.regression.parameter_set import ParameterSet
 from qddot.identify.regression.record import Recorded, whole
 from qddot.identify.regression.residuals import rms
 from qddot.logs.log import Log
+from qddot.logs.table import Finding
 from qddot.robot import Robot
 from qddot.thresholds import (
+    ALIGNED_ROUNDS,
     BANDWIDTHS_TRIED,
     CONFIDENCE,
+    DELAY_FOUND,
     ERRORS_FALL,
     INTEGRATION_ERROR,
     LINEARISED_EVALUATIONS,
@@ -59,6 +63,7 @@ class OutputError:
         before, after: rms error of each joint's predictions (nv,), rad or m, at the start and at the end.
         rounds: number of rounds of bandwidths, weights and parameters.
         evaluations: number of evaluations of the simulation and its derivatives.
+        findings: what was done to the log: `delay`, by how much later than positions torques came, if they did.
 
     >>> arm = qddot.Builder("arm", gravity=(0, -9.81, 0)).body("rod", mass=1, com=(0.3, 0, 0), tensor=(0.01, 0.03, 0.03)).robot()
     >>> push = lambda t, q, qd: [4 * np.sin(3 * t)]
@@ -79,6 +84,7 @@ class OutputError:
     after: np.ndarray
     rounds: int
     evaluations: int
+    findings: tuple[Finding, ...] = ()
 
     @property
     def parameters(self) -> dict[str, float]:
@@ -186,6 +192,23 @@ class Search:
         self.middle = self.chart.coordinates(self.start)
 
     def result(self, bandwidth: np.ndarray | None, evaluations: int, say: Callable[[str], None]) -> OutputError:
+        """Fit the log, and again if its torques turn out to come later or earlier than positions."""
+        found = self.settled(bandwidth, evaluations, say)
+        for _ in range(ALIGNED_ROUNDS):
+            known, w = self.predictor.delay, 2 * np.pi * found.bandwidth
+            further = partial(self.late, known, w, found.after)
+            self.predictor.delay = delay = settled_delay(further, known, 1 / self.predictor.step)
+            if delay == known:
+                break
+            told = told_delay(delay, 1 / self.predictor.step)
+            say(told.message)
+            then = self.settled(bandwidth, evaluations, say)
+            if np.prod(then.after) >= np.prod(found.after):  # a search that is stuck has other errors than a delay
+                break
+            found = replace(then, before=found.before, findings=(told,))
+        return found
+
+    def settled(self, bandwidth: np.ndarray | None, evaluations: int, say: Callable[[str], None]) -> OutputError:
         """Improve bandwidth, weights and parameters by turns, until the errors no longer fall."""
         w = np.full(len(self.travel), self.predictor.fastest / 4) if bandwidth is None else bandwidth
         history: list[np.ndarray] = []
@@ -243,27 +266,60 @@ class Search:
 
         The errors are linearised in the base parameters, since they are nearly linear functions of these, but not of the
         coordinates of the links."""
-        rows, independent = np.nonzero(self.predictor.counted(w)), list(self.base.independent)
-        steps = PARAMETER_STEP * (self.parameter_set.T.T @ self.sizes)[independent]
-        moves = np.vstack([np.zeros_like(self.pi), steps[:, None] * self.parameter_set.T[:, independent].T])
-
-        def simulated(pi: np.ndarray) -> Step:
-            e = self.predictor(pi + moves, w)[:, *rows] / size[rows[1]]
-            return Step(pi, e[0], ((e[1:] - e[0]) / steps[:, None]).T)
-
-        here, damping = simulated(self.pi), 0.0
+        here, damping = self.simulated(self.pi, w, size), 0.0
         for k in range(1, evaluations):
             R = np.asarray(np.linalg.qr(np.column_stack([here.J, here.errors]), mode="r"))
             pi, expected = self.minimum(here, R, damping)
             reached = self.squares(here)
             if reached - expected < SQUARES_FALL:
                 return here, k
-            then = simulated(pi)
+            then = self.simulated(pi, w, size)
             kept = (reached - self.squares(then)) / (reached - expected)  # actual over expected decrease; NaN if it diverged
             poor, good = STEP_KEPT
             damping = damping / 10 if kept > good else damping if kept > poor else max(10 * damping, 1e-2)
             here = then if kept > 0 else here
         raise ConvergenceError(f"not converged after {evaluations} simulations (allow more, or leave fewer parameters free)")
+
+    def simulated(self, pi: np.ndarray, w: np.ndarray, size: np.ndarray) -> Step:
+        """The errors of parameters, relative to their sizes (nv,), and their derivatives."""
+        independent = list(self.base.independent)
+        steps = PARAMETER_STEP * (self.parameter_set.T.T @ self.sizes)[independent]
+        moves = np.vstack([np.zeros_like(pi), steps[:, None] * self.parameter_set.T[:, independent].T])
+        e = self.relative(pi + moves, w, size)
+        return Step(pi, e[0], ((e[1:] - e[0]) / steps[:, None]).T)
+
+    def relative(self, pi: np.ndarray, w: np.ndarray, size: np.ndarray) -> np.ndarray:
+        """Return the errors (B, k) that count, relative to their sizes (nv,), for each of pi (B, P)."""
+        rows = np.nonzero(self.predictor.counted(w))
+        return self.predictor(pi, w)[:, *rows] / size[rows[1]]
+
+    def late(self, known: float, w: np.ndarray, size: np.ndarray, beyond: float) -> tuple[float, float]:
+        """Return by how much later than `known` and `beyond` torques came, s, and its standard deviation by blocks of time:
+        a step of delay and parameters together, towards the smallest errors."""
+        at, sample = known + beyond, self.predictor.step
+        self.predictor.delay = at + DELAY_FOUND * sample
+        then = self.relative(self.pi, w, size)[0]
+        self.predictor.delay = at
+        here = self.simulated(self.pi, w, size)
+        A = np.column_stack([here.J @ self.tangent(self.pi), (then - here.errors) / DELAY_FOUND, here.errors])
+        if not np.isfinite(A).all() or not A[:, -2].any():
+            raise InputError("no delay shows: torques do not change, or the simulated arm runs away")
+        start = np.sqrt(START_WEIGHT) * (self.chart.coordinates(self.pi) - self.middle)[self.free]
+        total = A.T @ A
+        total[: len(start), : len(start)] += START_WEIGHT * np.eye(len(start))
+        total[: len(start), -1] += np.sqrt(START_WEIGHT) * start
+        others = (total - part.T @ part for part in np.array_split(A, TIME_BLOCKS))
+        steps = [-np.linalg.solve(one[:-1, :-1], one[:-1, -1])[-1] * sample for one in (total, *others)]
+        return float(steps[0]), float(np.std(steps[1:]) * np.sqrt(TIME_BLOCKS - 1))
+
+    @property
+    def free(self) -> np.ndarray:
+        """True for coordinates that are free (P,)."""
+        return np.any(self.parameter_set.T != 0, axis=1)
+
+    def tangent(self, pi: np.ndarray) -> np.ndarray:
+        """Derivatives of the base parameters by the free coordinates."""
+        return self.base.K @ self.parameter_set.T.T @ self.chart.jacobian(self.chart.coordinates(pi))[:, self.free]
 
     def squares(self, at: Step) -> float:
         """The objective: sum of squared errors, plus the squared distance from the start."""
@@ -286,8 +342,7 @@ class Search:
 
     def deviations(self, at: Step) -> np.ndarray:
         """Standard deviations of the base parameters (r,): by leaving out blocks of time, and by the prior, which is the start."""
-        free = self.parameter_set.T.any(axis=1)
-        G = self.base.K @ self.parameter_set.T.T @ self.chart.jacobian(self.chart.coordinates(at.pi))[:, free]
+        G = self.tangent(at.pi)
         J, prior = at.J @ G, START_WEIGHT * np.eye(G.shape[1])
         A, blocks = J.T @ J + prior, np.array_split(np.arange(len(J)), TIME_BLOCKS)
         moved = np.array([np.linalg.solve(A - J[rows].T @ J[rows], J[rows].T @ at.errors[rows]) for rows in blocks])

@@ -26,6 +26,7 @@ from qddot.identify.physical.consistent import Consistent, consistent
 from qddot.identify.physical.pseudo_inertia import pseudo_inertia
 from qddot.identify.regression.motions import Recorded
 from qddot.identify.scaling import column_lengths
+from qddot.logs.table import Finding
 from qddot.model.inertia import Inertia
 from qddot.robot import Robot
 from qddot.thresholds import CHANCE_COLOUR, LOAD_MISSED, LOAD_RADIUS, LOAD_SIZE, MATTERS, TIME_BLOCKS
@@ -48,6 +49,7 @@ class Payload:
         reason: sentence on the parameters that are not identified; empty if all are.
         fit: result of the semidefinite program.
         verdict: tells if the load can be trusted, that is if the arm's own torques are known well enough.
+        findings: what was done to the logs: `delay` for each one whose torques came later or earlier than positions.
 
     >>> robot = qddot.load("two_link")
     >>> q, rest = np.random.default_rng(0).uniform(-2, 2, (50, 2)), np.zeros((50, 2))  # poses at rest
@@ -66,6 +68,7 @@ class Payload:
     reason: str
     fit: Consistent
     verdict: Verdict
+    findings: tuple[Finding, ...] = ()
 
     @property
     def inertia(self) -> Inertia:
@@ -129,7 +132,7 @@ def payload(
     if identified_arm and unloaded is not None:
         raise InputError("unloaded: a fit knows the arm already (give its robot, or no other log)")
     frame = given.tip if frame is None else frame
-    run, load, loose, frictions, told, tau = equations(robot, recorded, unloaded, frame, cutoff)
+    run, load, loose, frictions, told, tau, findings = equations(robot, recorded, unloaded, frame, cutoff)
     arm, Y = loose.shape[-1], np.concatenate([loose, load], axis=-1)
     weight = weights(Y, tau)
     X, y = (Y * weight[:, None]).reshape(-1, Y.shape[-1]), (tau * weight).ravel()
@@ -203,6 +206,7 @@ def payload(
         reason=why_not(identified, bool(np.any(X[:, 4:]))),
         fit=fit,
         verdict=verdict,
+        findings=findings,
     )
 
 

@@ -14,13 +14,13 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 import numpy as np
-from scipy.interpolate import CubicSpline
 
 from qddot.errors import InputError
 from qddot.identify.regression.bodies import body_inertias, without_drives
 from qddot.identify.regression.drive_terms import Motion
 from qddot.identify.regression.parameter_set import ParameterSet
 from qddot.logs.log import Log
+from qddot.logs.resample import onto
 from qddot.thresholds import FEWEST_PREDICTED, SETTLED, STEEPEST_SPEED, STIFFEST
 
 GAMMA = 1 - np.sqrt(0.5)  # for which Rosenbrock's method of order two damps friction of any steepness
@@ -42,6 +42,7 @@ class Predictor:
             raise InputError(f"a segment of the log is shorter than {FEWEST_PREDICTED} samples: there is nothing to predict")
         self.parameter_set, self.log = parameter_set, log
         self.step = 1 / log.rate
+        self.delay = 0.0  # by how much later than positions torques came, s
         self.fastest = np.sqrt(STIFFEST) / self.step
         self.substeps = substeps
         bare = without_drives(robot)
@@ -110,7 +111,7 @@ class Predictor:
         t, n = self.log.t[segment], self.substeps
         steps = np.diff(t)
         times = t[:-1, None] + steps[:, None] * np.arange(n + 1) / n
-        yield from zip(steps / n, CubicSpline(t, self.log.tau[segment])(times))
+        yield from zip(steps / n, onto(times + self.delay, t, self.log.tau[segment]))
 
     def _moved(
         self, pi: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray, then: np.ndarray, h: float

@@ -15,13 +15,15 @@ from numpy.typing import ArrayLike
 
 from qddot.arguments import finite_array
 from qddot.errors import InputError
+from qddot.identify.alignment import common_delay, delay_of_another, told_delays
 from qddot.identify.more_columns import extended
-from qddot.identify.regression.base import base_parameters
+from qddot.identify.regression.base import Base, base_parameters
 from qddot.identify.regression.drive_terms import dry_step
 from qddot.identify.regression.parameter_set import ParameterSet
 from qddot.identify.regression.record import Record, Recorded, whole
-from qddot.identify.regression.signals import Signals, prepare
+from qddot.identify.regression.signals import prepare
 from qddot.logs.log import Log
+from qddot.logs.table import Finding
 from qddot.robot import Robot
 
 
@@ -34,6 +36,8 @@ class ThermalFriction:
         parameters: base parameter -> value at T_0.
         slopes: `joint.viscous`, `joint.coulomb` -> (change per degree, standard deviation).
         before, after: |error| / |tau| of the filtered torques without and with the temperature.
+        delay: by how much later than positions torques came, s; positions are taken that much earlier.
+        findings: what was done to the log: `delay`, if there is one.
 
     >>> robot, t = qddot.load("two_link"), np.arange(0, 20, 0.01)
     >>> w, a = np.array([1.3, 3.1, 5.2]), np.array([[1.0, 0.4, 0.2], [-0.8, 0.5, 0.3]])
@@ -53,6 +57,8 @@ class ThermalFriction:
     slopes: dict[str, tuple[float, float]]
     before: float
     after: float
+    delay: float = 0.0
+    findings: tuple[Finding, ...] = ()
 
     def at(self, temperature: ArrayLike) -> dict[str, float]:
         """Viscous and Coulomb friction of each joint at a temperature, one number or one a joint."""
@@ -110,14 +116,17 @@ def thermal_friction(
     -0.01
     """
     parameter_set = ParameterSet.of(robot) if parameter_set is None else parameter_set
-    log = whole(robot, log)
-    temperature = log.temperature if temperature is None else temperature
-    if temperature is None:
-        raise InputError(
-            "the log has no temperatures: give them, (N,) or (N, nv), or name their columns: columns={'temperature': ...}"
-        )
-    signals = Record.of(robot, log, cutoff).signals
-    at = temperatures(log, temperature, signals)
+    log = with_temperatures(whole(robot, log), temperature)
+    record, base = Record.of(robot, log, cutoff), base_parameters(parameter_set)
+    found = at_mean(base, record)
+    unaltered = at_reference(found, record, parameter_set.widths)  # beside friction that changes, no delay would be sure
+    delay = common_delay(base, unaltered.signals)
+    return at_mean(base, record.aligned(delay)) if delay else found
+
+
+def at_mean(base: Base, record: Record) -> ThermalFriction:
+    """Return friction at the mean temperature of a recording, which has temperatures, and its change with them."""
+    robot, parameter_set, signals, at = record.robot, base.parameter_set, record.signals, temperatures(record)
     reference = at.mean(axis=0)
     changes = np.ptp(at, axis=0) > 0
     if not changes.any():
@@ -126,23 +135,27 @@ def thermal_friction(
     for name, curve in friction_curves(robot.joint_names, signals.qd, parameter_set.widths).items():
         j = robot.joint_names.index(name.rpartition(".")[0])
         if changes[j] and name in wanted:
-            further[name] = ((at[:, j] - reference[j]) * curve)[:, None] * np.eye(log.n)[j]
+            further[name] = ((at[:, j] - reference[j]) * curve)[:, None] * np.eye(robot.nv)[j]
     if not further:
         raise InputError("the parameters have neither viscous nor Coulomb friction, which alone changes with temperature here")
-    found = extended(base_parameters(parameter_set), signals, further)
+    found = extended(base, signals, further)
     parameters = dict(zip(found.base.names, found.theta.tolist()))
-    return ThermalFriction(robot.joint_names, reference, parameters, found.further, found.before, found.after)
+    return ThermalFriction(
+        robot.joint_names, reference, parameters, found.further, found.before, found.after, signals.delay, told_delays(signals)
+    )
 
 
 def at_reference(found: ThermalFriction, record: Record, widths: np.ndarray) -> Record:
-    """Return a recording with the torques that friction would have at T_0, by the slopes found; one without temperatures as it is.
+    """Return a recording with the torques that friction would have at T_0, by the slopes found, and with positions of the time of
+    its torques; one without temperatures as it is.
 
     `widths`: the smoothing velocity of each joint's Coulomb friction (nv,), rad/s or m/s.
     """
     if record.log.temperature is None:
         return record
+    record = record.aligned(delay_of_another(found.delay, record.signals.rate))
     signals = record.signals
-    more = temperatures(record.log, record.log.temperature, signals) - found.reference
+    more = temperatures(record) - found.reference
     tau = signals.tau_raw.copy()
     for name, curve in friction_curves(found.joint_names, signals.qd, widths).items():
         j = found.joint_names.index(name.rpartition(".")[0])
@@ -150,13 +163,25 @@ def at_reference(found: ThermalFriction, record: Record, widths: np.ndarray) -> 
     return replace(record, signals=replace(signals, tau_raw=tau))
 
 
-def temperatures(log: Log, temperature: ArrayLike, signals: Signals) -> np.ndarray:
-    """Return temperatures of the log's samples, (N,) or (N, nv), at the samples of its signals. Raises InputError: other shapes."""
+def with_temperatures(log: Log, temperature: ArrayLike | None) -> Log:
+    """Return a log with temperatures of its samples, (N,) or (N, nv); None: its own. Raises InputError: other shapes, or none."""
+    temperature = log.temperature if temperature is None else temperature
+    if temperature is None:
+        raise InputError(
+            "the log has no temperatures: give them, (N,) or (N, nv), or name their columns: columns={'temperature': ...}"
+        )
     T = finite_array("temperature", temperature)
     T = np.broadcast_to(T[:, None] if T.ndim == 1 else T, log.q.shape) if len(T) == len(log) and T.ndim in (1, 2) else T
     if T.shape != log.q.shape:
         raise InputError(f"temperature has shape {T.shape}: one number a sample, ({len(log)},), or one a joint, {log.q.shape}")
-    return prepare(replace(log, tau=T), signals.cutoff, velocity=signals.velocity).tau_raw
+    return replace(log, temperature=T)
+
+
+def temperatures(record: Record) -> np.ndarray:
+    """Return temperatures (N, nv) at the samples of a recording's signals."""
+    log, signals = record.log, record.signals
+    assert log.temperature is not None
+    return prepare(replace(log, tau=log.temperature), signals.cutoff, velocity=signals.velocity).tau_raw
 
 
 def friction_curves(joints: Sequence[str], qd: np.ndarray, widths: np.ndarray) -> dict[str, np.ndarray]:

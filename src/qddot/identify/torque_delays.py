@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.interpolate import CubicSpline
 
 from qddot.errors import ConvergenceError
 from qddot.identify.more_columns import Extended, extended
@@ -20,6 +19,7 @@ from qddot.identify.regression.record import Record, Recorded, whole
 from qddot.identify.regression.residuals import residuals
 from qddot.identify.regression.signals import Signals, slopes
 from qddot.logs.log import Log, concatenated
+from qddot.logs.resample import SPLINE_SAMPLES, onto
 from qddot.robot import Robot
 from qddot.thresholds import DELAY_FOUND, DELAY_ROUNDS, DELAY_STEP
 
@@ -121,11 +121,10 @@ def moved(log: Log, delays: np.ndarray) -> Log:
     for segment in log.segments:
         t = log.t[segment]
         kept = np.flatnonzero((t >= t[0] - early) & (t <= t[-1] - late))
-        if len(kept) < 2:
+        if len(kept) < 2 or len(t) < SPLINE_SAMPLES:
             continue
         rows = slice(segment.start + kept[0], segment.start + kept[-1] + 1)
-        splines = (CubicSpline(t, log.tau[segment, j]) for j in range(log.n))
-        tau = np.stack([spline(log.t[rows] + delay) for spline, delay in zip(splines, delays)], axis=1)
+        tau = np.stack([onto(log.t[rows] + delay, t, tau) for tau, delay in zip(log.tau[segment].T, delays)], axis=1)
         parts.append(replace(log[rows], tau=tau))
     if not parts:
         late_ms, duration = 1e3 * (late - early), max(log.t[s][-1] - log.t[s][0] for s in log.segments)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from qddot.arguments import positive_number
 from qddot.errors import InputError
+from qddot.identify.alignment import delay_of_another
 from qddot.identify.fit import Fit
 from qddot.identify.online.online_columns import OnlineColumns
 from qddot.identify.online.recursive import Recursive
@@ -24,6 +26,9 @@ class OnlineIdentification(Recursive):
         memory: s of motion after which a sample counts for 1/e; inf: nothing is forgotten.
         spread: the prior's standard deviation is this fraction of a parameter's value plus ten of the fit's standard deviations.
         cutoff: cut-off frequency of the low-pass, Hz; None: that of the fit.
+        delay: by how much later than positions torques come, s, a sample and a half at most; positions are taken that much earlier.
+            None: the delay of the fit's log, which a logger of another rate need not have: 0 if it is longer than that here. It
+            cannot be found online.
 
     Attributes:
         compiled: True if machine code computes the columns; else (harmonics, coupled joints, friction by load) a sample takes some
@@ -41,7 +46,14 @@ class OnlineIdentification(Recursive):
     """
 
     def __init__(
-        self, fit: Fit, *, rate: float, memory: float = np.inf, spread: float = PRIOR_SPREAD, cutoff: float | None = None
+        self,
+        fit: Fit,
+        *,
+        rate: float,
+        memory: float = np.inf,
+        spread: float = PRIOR_SPREAD,
+        cutoff: float | None = None,
+        delay: float | None = None,
     ) -> None:
         self.base, estimate = fit.base, fit.estimate
         if not spread > 0:
@@ -52,4 +64,6 @@ class OnlineIdentification(Recursive):
         std = np.maximum(spread * np.abs(estimate.theta) + PRIOR_DEVIATIONS * estimate.std, 1e-9)
         prior, rest = (estimate.theta[order], std[order]), fit.parameter_set.rest_speeds
         cutoff = fit.signals.cutoff if cutoff is None else cutoff
-        super().__init__(names, columns, columns.shape, prior, estimate.sigma, rest, rate=rate, cutoff=cutoff, memory=memory)
+        delay = delay_of_another(fit.signals.delay, positive_number("rate", rate)) if delay is None else delay
+        known = names, columns, columns.shape, prior, estimate.sigma, rest
+        super().__init__(*known, rate=rate, cutoff=cutoff, memory=memory, delay=delay)

@@ -34,6 +34,8 @@ class OnlinePayload(Recursive):
         heaviest: standard deviation of the load's mass before the first sample, kg: about the heaviest that is expected.
         frame: the frame that carries the load; None: the tip of the only chain.
         cutoff: cut-off frequency of the low-pass, Hz.
+        delay: by how much later than positions torques come, s, a sample and a half at most, such as `fit.signals.delay` of the
+            arm's log; positions are taken that much earlier. It cannot be found online.
 
     >>> robot = qddot.load("two_link")
     >>> motion = robot.with_payload(0.5).simulate([-1.0, 0.5], t=np.arange(0, 1, 0.001))
@@ -55,6 +57,7 @@ class OnlinePayload(Recursive):
         heaviest: float = 10.0,
         frame: str | None = None,
         cutoff: float = 10.0,
+        delay: float = 0.0,
     ) -> None:
         self.frame = robot.tip if frame is None else frame
         sigma = np.broadcast_to(finite_array("noise", noise), (robot.nv,)).astype(float)
@@ -69,9 +72,8 @@ class OnlinePayload(Recursive):
         rest = np.array([drive.smoothing_velocity if (drive := robot.drives.get(joint)) else 0.0 for joint in robot.joint_names])
         shape = np.any(Y != 0, axis=0)
         self._entries, prior = np.flatnonzero(shape), (np.zeros(10), size)
-        super().__init__(
-            INERTIAL, self._entries_of, shape, prior, sigma, rest, rate=rate, cutoff=cutoff, memory=memory, changing=True
-        )
+        known = INERTIAL, self._entries_of, shape, prior, sigma, rest
+        super().__init__(*known, rate=rate, cutoff=cutoff, memory=memory, changing=True, delay=delay)
 
     def _entries_of(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray, out: np.ndarray) -> np.ndarray:
         for bound in (self._regressor, self._torque):

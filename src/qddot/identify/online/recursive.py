@@ -27,6 +27,7 @@ from scipy.linalg import solve_triangular
 from qddot.arguments import finite_array, positive_number, real_array
 from qddot.errors import InputError
 from qddot.identify.online.rotations import Triangle
+from qddot.identify.regression.signals import possible_delay
 from qddot.logs.lowpass import LowPass
 from qddot.thresholds import INDEPENDENT, PRIOR_SLACK, SURPRISE, SURPRISE_CLIP, SURPRISE_NOISE, SURPRISE_STEPS
 
@@ -49,6 +50,7 @@ class Recursive:
         cutoff: cut-off frequency of the low-pass, Hz.
         memory: s of motion after which a sample counts for 1/e; inf: nothing is forgotten.
         changing: True if the parameters may change suddenly; the estimate from before such a change is then forgotten.
+        delay: by how much later than positions torques come, s, a sample and a half at most; positions are taken that much earlier.
     """
 
     def __init__(
@@ -64,6 +66,7 @@ class Recursive:
         cutoff: float,
         memory: float = np.inf,
         changing: bool = False,
+        delay: float = 0.0,
     ) -> None:
         self.names, self._rows, self._changing = tuple(names), rows, changing
         self._prior_theta, self._prior_std = prior
@@ -81,9 +84,9 @@ class Recursive:
         self._weight = np.sqrt(INDEPENDENT) / noise
         self._rest_speeds = rest_speeds
         low = self._low_pass
-        derivatives = np.stack([np.pad(low.flat, 4), low.flat_slope[::-1], low.flat_curvature[::-1]])
-        self._derivatives, self._taps = np.ascontiguousarray(derivatives), low.smooth
-        self._positions = Window(derivatives.shape[1], 2 * n)  # and torques, so that both are delayed alike
+        self.delay = possible_delay(delay, self.rate)
+        self._derivatives, self._taps = np.stack([taps[::-1] for taps in low.flat_derivatives(-self.delay)]), low.smooth
+        self._positions = Window(self._derivatives.shape[1], 2 * n)  # and torques, so that both are delayed alike
         self._columns = Window(len(low.smooth), n + int(np.count_nonzero(shape)))
         order = np.argsort(shape.sum(axis=1), kind="stable")  # the shortest rows first, since they change the least of R
         joint, column = np.nonzero(shape)

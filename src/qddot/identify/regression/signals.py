@@ -329,9 +329,7 @@ def prepared(
     delay: float = 0.0,
 ) -> Signals | None:
     """Filter a log once everything is chosen; `recorded`: take the log's accelerations. None if no segment is long enough."""
-    if not abs(finite_number("delay", delay)) * rate <= ALIGNED:
-        most = f"at most {ALIGNED:g} samples, {ALIGNED / rate:.3g} s, to either side"
-        raise InputError(f"delay={delay:g} s: {most} (torque_delays(...).log is without a longer one)")
+    delay = possible_delay(delay, rate)
     log, spikes = without_spikes(log)
     findings += told_spikes(log, spikes)
     low_pass = LowPass(rate, cutoff)
@@ -362,6 +360,14 @@ def prepared(
         goes_on=(goes_on[0] and long[0], goes_on[1] and long[-1]),
         delay=delay,
     )
+
+
+def possible_delay(delay: float, rate: float) -> float:
+    """Return a delay of torques, s. Raises InputError: no number, or longer than positions at this rate can be taken earlier."""
+    if not abs(finite_number("delay", delay)) * rate <= ALIGNED:
+        most = f"at most {ALIGNED:g} samples, {ALIGNED / rate:.3g} s, to either side"
+        raise InputError(f"delay={delay:g} s: {most} (torque_delays(...).log is without a longer one)")
+    return delay
 
 
 def told_spikes(log: Log, found: Despiked) -> Iterator[Finding]:
