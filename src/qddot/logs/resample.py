@@ -11,7 +11,7 @@ from scipy.interpolate import CubicSpline
 from qddot.arguments import positive_number
 from qddot.errors import InputError
 from qddot.logs.lowpass import LowPass, convolved
-from qddot.logs.stamps import times_of
+from qddot.logs.stamps import is_uniform, steadied
 from qddot.logs.table import Finding
 from qddot.thresholds import HIGHEST_CUTOFF, MOST_SAMPLES, SLOWER, UNIFORM
 
@@ -27,12 +27,6 @@ def grid(t: np.ndarray, rate: float) -> np.ndarray:
     return np.arange(first, last + 1) / rate
 
 
-def is_uniform(t: np.ndarray, rate: float) -> bool:
-    """Return True if samples are evenly enough spaced to be used as they are."""
-    even = t[0] + np.arange(len(t)) / rate
-    return bool(np.abs(t - even).max() <= UNIFORM / rate)
-
-
 def onto(times: np.ndarray, t: np.ndarray, x: np.ndarray) -> np.ndarray:
     """Return a signal (N, k) at other times within its record, by a cubic spline; times slightly outside get the end's value."""
     if len(t) < SPLINE_SAMPLES:
@@ -41,14 +35,13 @@ def onto(times: np.ndarray, t: np.ndarray, x: np.ndarray) -> np.ndarray:
 
 
 class Even(NamedTuple):
-    """A segment of a log at even times; `steadied`: its stamps jitter, and its samples do not."""
+    """A segment of a log at even times."""
 
     t: np.ndarray
     q: np.ndarray
     qd: np.ndarray | None
     tau: np.ndarray
     qdd: np.ndarray | None
-    steadied: bool = False
 
 
 def evened(log: Log, segment: slice, rate: float) -> Even:
@@ -57,15 +50,14 @@ def evened(log: Log, segment: slice, rate: float) -> Even:
     qd, qdd = (None if x is None else x[segment] for x in (log.qd, log.qdd))
     if len(t) < SPLINE_SAMPLES or is_uniform(t, rate):
         return Even(t, q, qd, tau, qdd)
-    taken = times_of(t, q, rate)
-    times = grid(taken, rate)
-    qd, qdd = (None if x is None else onto(times, taken, x) for x in (qd, qdd))
-    return Even(times, onto(times, taken, q), qd, onto(times, taken, tau), qdd, taken is not t)
+    times = grid(t, rate)
+    qd, qdd = (None if x is None else onto(times, t, x) for x in (qd, qdd))
+    return Even(times, onto(times, t, q), qd, onto(times, t, tau), qdd)
 
 
 def resampled(log: Log, rate: float) -> Log:
     """Return a log at another rate (see `Log.resampled`)."""
-    rate = positive_number("rate", rate)
+    rate, log = positive_number("rate", rate), steadied(log)
     if not (log.t[-1] - log.t[0]) * rate < MOST_SAMPLES:
         raise InputError(f"rate={rate:g}: {(log.t[-1] - log.t[0]) * rate:.3g} samples are over the limit of {MOST_SAMPLES:.0e}")
     names = [name for name in ("q", "tau", "qd", "qdd", "temperature") if getattr(log, name) is not None]
@@ -74,7 +66,6 @@ def resampled(log: Log, rate: float) -> Log:
     times, values, parts, start = [], {name: [] for name in names}, [], 0
     for segment in log.segments:
         t = log.t[segment]
-        t = t if is_uniform(t, log.rate) else times_of(t, log.q[segment], log.rate)
         even = t if is_uniform(t, log.rate) else grid(t, log.rate)
         signals = {name: getattr(log, name)[segment] for name in names}
         if low_pass is not None:

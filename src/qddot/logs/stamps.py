@@ -6,13 +6,37 @@ predicted from its neighbours, once at their stamps, once at even times, and a s
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
 import numpy as np
 from scipy.interpolate import make_lsq_spline
 
-from qddot.thresholds import STAMPS_MISS, STAMPS_TOGETHER, UNSTEADY
+from qddot.logs.table import Finding
+from qddot.thresholds import STAMPS_MISS, STAMPS_TOGETHER, UNIFORM, UNSTEADY
+
+if TYPE_CHECKING:
+    from qddot.logs.log import Log
 
 NEIGHBOURS = (-2, -1, 1, 2)
 SHORTEST = 20  # samples, from which a cubic along the stamps is an average
+
+
+def is_uniform(t: np.ndarray, rate: float) -> bool:
+    """Return True if samples are evenly enough spaced to be used as they are."""
+    even = t[0] + np.arange(len(t)) / rate
+    return bool(np.abs(t - even).max() <= UNIFORM / rate)
+
+
+def steadied(log: Log) -> Log:
+    """Return a log with the times at which its samples were taken: those of the log where its stamps do not jitter, or rightly."""
+    rate = log.rate
+    parts = [t if is_uniform(t, rate) else times_of(t, q, rate) for t, q in ((log.t[s], log.q[s]) for s in log.segments)]
+    t = np.concatenate(parts)
+    if np.array_equal(t, log.t):
+        return log
+    message = f"jitter by {1e3 * np.std(t - log.t):.2g} ms rms, samples do not, as positions tell: they are taken at even times"
+    return replace(log, t=t, findings=(*log.findings, Finding("repaired", "stamps", message)))
 
 
 def times_of(t: np.ndarray, q: np.ndarray, rate: float) -> np.ndarray:

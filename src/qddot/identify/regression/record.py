@@ -16,6 +16,7 @@ from qddot.logs.audit import Audit, audit
 from qddot.logs.log import Chunks, Log, concatenated
 from qddot.logs.log_summary import LogSummary, lasting
 from qddot.logs.readers import Source
+from qddot.logs.stamps import steadied
 from qddot.logs.table import Finding
 from qddot.robot import Robot
 from qddot.thresholds import MOTION_PARTS, MOVES, POSSIBLE_TORQUES
@@ -54,6 +55,7 @@ class Record:
             if (moves := motion_in(part)) > most:
                 found, most = part, moves
         refuse_no_torques(found)
+        found = steadied(found)
         return Record(robot, found, prepare(found, cutoff, velocity=velocity), summary, chunks)
 
     @property
@@ -71,7 +73,8 @@ class Record:
     @property
     def findings(self) -> tuple[Finding, ...]:
         """Findings about the log, its size first, and the choices made for its filter."""
-        found = (Finding("found", "log", self.size), *self.summary.findings, *self.signals.findings)
+        own = dict.fromkeys((*self.summary.findings, *self.signals.findings))  # stamps may have been evened out before
+        found = (Finding("found", "log", self.size), *own)
         if self.chunks is None:
             return found
         message = f"{self.chunks.rows} samples at a time; what is chosen is from those that move most, at t = {self.log.t[0]:.4g} s"
@@ -130,13 +133,14 @@ def whole(robot: Robot, given: Recorded) -> Log:
             raise InputError("the whole log is needed here, but it is read piece by piece: give a part of it, Log.load(...)[a:b]")
     else:
         log = given if isinstance(given, Log) else Log.load(given, robot)
-    return log.of(robot)
+    return steadied(log.of(robot))
 
 
 def in_memory(robot: Robot, log: Log, cutoff: float | None, velocity: Velocity | None) -> Record:
     log = log.of(robot)
     refuse_no_torques(log)
-    return Record(robot, log, prepare(log, cutoff, velocity=velocity), LogSummary.of(log), None)
+    summary, log = LogSummary.of(log), steadied(log)
+    return Record(robot, log, prepare(log, cutoff, velocity=velocity), summary, None)
 
 
 def refuse_no_torques(log: Log) -> None:

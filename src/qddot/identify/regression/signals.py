@@ -21,9 +21,10 @@ from qddot.errors import InputError
 from qddot.identify.regression.filter_choice import Velocity, chosen
 from qddot.logs.log import Log
 from qddot.logs.lowpass import LowPass, convolved, convolved_by
-from qddot.logs.resample import Even, evened, is_uniform
+from qddot.logs.resample import Even, evened
 from qddot.logs.spectrum import densities, noise_floor
 from qddot.logs.spikes import Despiked, without_spikes
+from qddot.logs.stamps import is_uniform, steadied
 from qddot.logs.table import Finding
 from qddot.thresholds import ALIGNED, HELD_KERNELS, HELD_SECONDS, HELD_TURN, HIGHEST_CUTOFF, NOISE_SAMPLES, PACE_REACH, SPIKE_SHARE
 
@@ -307,7 +308,9 @@ def prepare(log: Log, cutoff: float | None = None, *, velocity: Velocity | None 
         raise InputError(f"cutoff={cutoff:g} Hz of a log at {rate:.4g} Hz: above 0 and at most a quarter of the rate")
     if velocity is not None and word("velocity", velocity, get_args(Velocity)) == "measured" and log.qd is None:
         raise InputError("velocity='measured': the log has no velocities")
+    log = steadied(log)
     cutoff, velocity, recorded, findings = chosen(log, cutoff, velocity)
+    findings += [finding for finding in log.findings if finding.code == "stamps"]
     found = prepared(log, rate, cutoff, velocity, findings, recorded=recorded, delay=delay)
     if found is None:
         span = filter_span(LowPass(rate, cutoff))
@@ -343,8 +346,7 @@ def prepared(
     if not made:
         return None
     if not all(is_uniform(log.t[segment], rate) for segment in log.segments):
-        what = "stamps jitter, samples do not, as positions tell" if any(part.steadied for part in parts) else "times are uneven"
-        findings.append(Finding("found", "resampled", f"{what}: cubic splines onto {rate:.6g} Hz"))
+        findings.append(Finding("found", "resampled", f"times are uneven: cubic splines onto {rate:.6g} Hz"))
     if len(made) < len(parts):
         message = f"{len(parts) - len(made)} of {len(parts)} segments are shorter than the filter: left out"
         findings.append(Finding("warning", "segments", message))
@@ -387,7 +389,7 @@ def told_spikes(log: Log, found: Despiked) -> Iterator[Finding]:
 def filtered(low_pass: LowPass, velocity: Velocity, recorded: bool, part: Even, delay: float) -> tuple[np.ndarray, ...]:
     """Filter a segment: t, q, qd, qdd, tau of samples whose kernels lie within it, the motion `delay` seconds earlier; `recorded`:
     take the log's accelerations."""
-    t, q, qd, tau, qdd, _ = part
+    t, q, qd, tau, qdd = part
     flat, slope, curvature = low_pass.flat_derivatives(-delay)
     kept = slice(low_pass.half + 4, len(q) - low_pass.half - 4)
     if velocity == "measured" and qd is not None:

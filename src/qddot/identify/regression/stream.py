@@ -13,6 +13,7 @@ from qddot.identify.regression.filter_choice import Velocity, chosen
 from qddot.identify.regression.signals import Signals, prepared, streamed_span
 from qddot.logs.log import Log
 from qddot.logs.lowpass import LowPass
+from qddot.logs.stamps import steadied
 from qddot.thresholds import CHUNKS_HELD, GAP, MOVES
 
 
@@ -39,7 +40,7 @@ def stream(
     if not waiting:
         return
     rate, tail, some, begun = waiting[0].rate, None, False, False
-    cutoff, velocity, recorded, findings = chosen(waiting[-1], cutoff, velocity, "from the first chunk that moves: ")
+    cutoff, velocity, recorded, findings = chosen(steadied(waiting[-1]), cutoff, velocity, "from the first chunk that moves: ")
     low_pass = LowPass(rate, cutoff)
     span, factor = streamed_span(low_pass), low_pass.factor
     for log, following in pairwise(chain(waiting, logs, [None])):
@@ -48,7 +49,7 @@ def stream(
         seamless = tail is not None and continues(tail, log, rate)
         whole = appended(tail, log) if tail is not None and seamless else log
         goes_on = (seamless and begun, following is not None and continues(log, following, rate))
-        found = prepared(whole, rate, cutoff, velocity, [*findings], goes_on, recorded, delay)
+        found = prepared(steadied(whole), rate, cutoff, velocity, [*findings], goes_on, recorded, delay)
         if found is not None:
             some = True
             yield found
