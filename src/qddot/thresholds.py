@@ -393,6 +393,7 @@ WITHIN_A_CYCLE = 0.5  # samples: torques that are off by more are logged with th
 # samples, 2e-5 s at 250 Hz, which moves parameters by 0.2 to 1.3 of their standard deviations in three simulated arms
 LEAST_DELAY = 0.005
 SURE_DELAY = 4.0  # standard deviations by which a delay must exceed zero: with 40 blocks by chance once in some thousand logs
+DELAY_SOUGHT = 10.0  # samples: up to there a delay of all torques is found that is told, though it is too long to be mended
 ALIGNED_ROUNDS = 5  # of delays and parameters by turns; three settle half a millisecond and a whole sample alike
 
 # Elastic joints, closed loops -----------------------------------------------------------------------------------------------

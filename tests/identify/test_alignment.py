@@ -19,17 +19,17 @@ RATE = 250.0
 T = np.arange(0, 20, 1 / RATE)
 
 
-def identified(late: float, seed: int = 3) -> tuple[Fit, np.ndarray]:
+def identified(late: float, seed: int = 3, noise: float = 0.05) -> tuple[Fit, np.ndarray]:
     """The fit to torques of `late` seconds before, and the true parameters."""
     parameters = ParameterSet.of(random_arm(seed, 3))
     theta, (q, *_) = truth(parameters), series(parameters.robot, T, seed)
     tau = parameters.matrix(*series(parameters.robot, T - late, seed)) @ theta
     draw = np.random.default_rng(seed)
-    q, tau = q + 1e-5 * draw.normal(size=q.shape), tau + 0.05 * draw.normal(size=q.shape)
+    q, tau = q + 1e-5 * draw.normal(size=q.shape), tau + noise * draw.normal(size=q.shape)
     return parameters.robot.identify(Log(T, q, tau, joint_names=parameters.robot.joint_names)), theta
 
 
-@pytest.mark.parametrize("late", [2e-4, 1e-3, -2.4e-3, 4e-3, -5e-3])
+@pytest.mark.parametrize("late", [2e-4, 1e-3, -2.4e-3, 4e-3, -5.8e-3])
 def test_torques_of_another_moment(late: float) -> None:
     """Unaligned, they move parameters by three to four of their standard deviations (rms), and 2.4 ms are refused."""
     fit, theta = identified(late)
@@ -68,8 +68,10 @@ def test_a_log_kept_for_validation_has_the_same_delay() -> None:
     assert 2 * same.validation.relative < faster.validation.relative
 
 
-def test_two_samples_are_a_fault_of_the_log() -> None:
-    fit, _ = identified(2 / RATE)
+@pytest.mark.parametrize(("noise", "samples"), [(0.05, 2), (0.002, 2), (0.002, -5)])
+def test_two_samples_are_a_fault_of_the_log(noise: float, samples: float) -> None:
+    """Where noise is low, parameters absorb what lateness does but for the turns of friction, which tell it all the same."""
+    fit, _ = identified(samples / RATE, noise=noise)
     assert fit.signals.delay == 0
     assert not fit.verdict
     assert fit.verdict.concerns[0].kind == "delay"

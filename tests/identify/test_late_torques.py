@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import qddot
-from qddot.errors import InputError
+from qddot.errors import ConvergenceError, InputError
 from qddot.identify import (
     Fit,
     Log,
@@ -221,6 +221,29 @@ def late_arm() -> qddot.Robot:
         for joint in ARM.joint_names
     }
     return with_parameters(ARM, {}, drives)
+
+
+@pytest.mark.parametrize("late", [8e-3, -12e-3])
+def test_two_samples_or_more_are_told_everywhere(late: float) -> None:
+    """They are not mended, as in `identify`: such a log has a fault, which says more than its delay."""
+    assert told(thermal_friction(ARM, warming(late), parameter_set=SET).findings) == ["warning"]
+    gains = drive_gains(ARM, late_log(late), late_log(0.0, 2, 1.0), BOX, parameter_set=SET)
+    assert told(gains.findings) == ["warning"]
+    motors = late_gears(*test_elastic_joints.recorded(2.0, 0.05)[:1], samples=2)
+    links = test_elastic_joints.recorded(2.0, 0.05)[1][2:]
+    gears = elastic_joints(test_elastic_joints.RIGID, motors, links)
+    assert told(gears.findings) == ["warning"]
+
+
+def test_loads_of_torques_too_late() -> None:
+    """The error of a load that no body has says why."""
+    arm = ARM.identify(late_log(0.0, 1))
+    with pytest.raises((InputError, ConvergenceError), match=r"no body fits .* 8 ms later"):
+        payload(arm, late_log(8e-3, 2, 1.0))
+    light = payload(ARM, late_log(8e-3, 2, 1.0), unloaded=late_log(8e-3, 1))
+    assert told(light.findings) == ["warning", "warning"]
+    assert light.verdict.has("delay")
+    assert not light.verdict
 
 
 def flying(t: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -22,12 +22,12 @@ from qddot.identify.regression.signals import Signals
 from qddot.identify.torque_delays import delay_columns
 from qddot.logs.resample import SPLINE_SAMPLES, onto
 from qddot.logs.table import Finding
-from qddot.thresholds import ALIGNED, ALIGNED_ROUNDS, DELAY_FOUND, LEAST_DELAY, SURE_DELAY
+from qddot.thresholds import ALIGNED, ALIGNED_ROUNDS, DELAY_FOUND, DELAY_SOUGHT, LEAST_DELAY, SURE_DELAY
 
 
 def common_delay(base: Base, signals: Signals) -> float:
     """Return by how much later than positions torques came, s; 0 if that is not sure. `signals.delay` stays if it is hardly another
-    one, or one that is longer than a sample and a half.
+    one. It may be too long to align by (`alignable`).
 
     >>> robot, t = qddot.load("two_link"), np.arange(0, 20, 0.01)
     >>> w, a = np.array([1.3, 3.1, 5.2]), np.array([[1.0, 0.4, 0.2], [-0.8, 0.5, 0.3]])
@@ -50,7 +50,7 @@ def common_delay(base: Base, signals: Signals) -> float:
 
 
 def settled_delay(further: Callable[[float], tuple[float, float]], known: float, rate: float) -> float:
-    """Return the delay, s, of torques that are known to come so much later; 0 if it is not sure, `known` if it is too long.
+    """Return the delay, s, of torques that are known to come so much later; 0 if it is not sure.
 
     `further` takes torques that come so many seconds after their samples, and returns by how much later they should be taken, s,
     with the standard deviation of that.
@@ -62,7 +62,7 @@ def settled_delay(further: Callable[[float], tuple[float, float]], known: float,
         except InputError:  # nothing that moves, or only torques that do not change
             return known
         beyond += step
-        if abs(known + beyond) * rate > ALIGNED:
+        if abs(known + beyond) * rate > DELAY_SOUGHT:
             return known
         if abs(step) * rate < DELAY_FOUND * LEAST_DELAY:
             break
@@ -71,9 +71,9 @@ def settled_delay(further: Callable[[float], tuple[float, float]], known: float,
     return known + beyond if abs(known + beyond) > SURE_DELAY * std else 0.0
 
 
-def delay_of_another(delay: float, rate: float) -> float:
-    """Return the delay of another recording, s, for one of so many samples a second; 0 if it is longer than a sample and a half
-    there: a faster logger has its own."""
+def alignable(delay: float, rate: float) -> float:
+    """Return a delay, s, of torques of so many samples a second; 0 if it is longer than a sample and a half: that is a fault of the
+    log, or that of another one, as a faster logger has its own."""
     return delay if abs(delay) * rate <= ALIGNED else 0.0
 
 
@@ -91,8 +91,21 @@ def told_delays(*recorded: Signals) -> tuple[Finding, ...]:
     return tuple(told_delay(one.delay, one.rate) for one in recorded if one.delay)
 
 
+def told_fault(delay: float, rate: float, what: str = "torques") -> tuple[Finding, ...]:
+    """Report a delay, s, of torques of so many samples a second, if it is too long to align by."""
+    if delay == alignable(delay, rate):
+        return ()
+    message = (
+        f"{what} came {told_late(delay)} than positions, more than a sample and a half, which is not mended: a fault of the log"
+    )
+    return (Finding("warning", "delay", f"{message} (torque_delays(robot, log, common=True).log is without it)", serious=True),)
+
+
 def told_delay(delay: float, rate: float, what: str = "torques") -> Finding:
     """Report by how much positions were taken earlier than torques, or than other forces."""
-    late, earlier = ("later", "earlier") if delay > 0 else ("earlier", "later")
-    message = f"{what} came {abs(1e3 * delay):.2g} ms {late} than positions ({abs(delay) * rate:.2g} of a sample)"
-    return Finding("repaired", "delay", f"{message}: positions are taken that much {earlier}")
+    message = f"{what} came {told_late(delay)} than positions ({abs(delay) * rate:.2g} of a sample)"
+    return Finding("repaired", "delay", f"{message}: positions are taken that much {'earlier' if delay > 0 else 'later'}")
+
+
+def told_late(delay: float) -> str:
+    return f"{abs(1e3 * delay):.2g} ms {'later' if delay > 0 else 'earlier'}"

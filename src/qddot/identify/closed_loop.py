@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from qddot.errors import ConvergenceError, InputError, IntegrationError, as_written
-from qddot.identify.alignment import common_delay, told_delays
+from qddot.identify.alignment import common_delay, told_delays, told_fault
 from qddot.identify.physical.consistent import consistent
 from qddot.identify.physical.identified import identified_robot, sound_prior
 from qddot.identify.prediction import first_state
@@ -143,6 +143,8 @@ def closed_loop(
     found = settled(base, arm, record, law, step)
     for _ in range(ALIGNED_ROUNDS):
         delay = common_delay(base, found.signals)
+        if fault := told_fault(delay, found.signals.rate):
+            return replace(found, findings=fault)
         if delay == found.signals.delay:
             break
         record, rounds = record.aligned(delay), found.rounds

@@ -24,7 +24,7 @@ import numpy as np
 from scipy.optimize import least_squares
 
 from qddot.errors import ConvergenceError, InputError
-from qddot.identify.alignment import common_delay, told_delays
+from qddot.identify.alignment import alignable, common_delay, told_delays, told_fault
 from qddot.identify.deviations import deviations
 from qddot.identify.load_equations import load_regressor
 from qddot.identify.regression.base import Base, base_parameters
@@ -129,12 +129,15 @@ def drive_gains(
     runs = [moved(robot, one, cutoff) for one in recorded]
     found = from_runs(base, runs, load, frame, saturation)
     free = base_parameters(ParameterSet.of(robot, **parameter_set.asked))  # which can carry the load
-    delays = [0.0 if run.signals is None else common_delay(free, as_torques(found, run.signals)) for run in runs]
-    if not any(delays):
-        return found
-    runs = [moved(robot, one, cutoff, delay) for one, delay in zip(recorded, delays)]
-    found = from_runs(base, runs, load, frame, saturation)
-    return replace(found, findings=told_delays(*(run.signals for run in runs if run.signals is not None)))
+    delays, faults = [0.0, 0.0], ()
+    for k, signals in enumerate(run.signals for run in runs):
+        if signals is not None:
+            delay = common_delay(free, as_torques(found, signals))
+            delays[k], faults = alignable(delay, signals.rate), (*faults, *told_fault(delay, signals.rate))
+    if any(delays):
+        runs = [moved(robot, one, cutoff, delay) for one, delay in zip(recorded, delays)]
+        found = from_runs(base, runs, load, frame, saturation)
+    return replace(found, findings=(*told_delays(*(run.signals for run in runs if run.signals is not None)), *faults))
 
 
 def as_torques(found: DriveGains, signals: Signals) -> Signals:

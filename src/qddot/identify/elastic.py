@@ -20,7 +20,7 @@ from scipy.optimize import least_squares
 
 from qddot.arguments import finite_array
 from qddot.errors import InputError
-from qddot.identify.alignment import common_delay, told_delays
+from qddot.identify.alignment import common_delay, told_delays, told_fault
 from qddot.identify.deviations import deviations
 from qddot.identify.more_columns import covariance_by_blocks, errors, weighted
 from qddot.identify.regression.base import Base, base_parameters
@@ -131,6 +131,8 @@ def elastic_joints(robot: Robot, motors: Recorded, links: ArrayLike | None = Non
     found = fitted(record, q)
     for _ in range(ALIGNED_ROUNDS):
         delay = common_delay(usual, as_if_rigid(found, record, q))
+        if fault := told_fault(delay, record.signals.rate):
+            return replace(found, findings=fault)
         if delay == record.signals.delay:
             break
         record = record.aligned(delay)

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from qddot.algorithms.regressor import INERTIAL
 from qddot.arguments import finite_array
 from qddot.errors import InputError
-from qddot.identify.alignment import settled_delay, told_delay
+from qddot.identify.alignment import alignable, settled_delay, told_delay, told_fault
 from qddot.identify.more_columns import covariance_by_blocks, errors, weighted
 from qddot.identify.physical.consistent import Consistent, consistent
 from qddot.identify.physical.identified import sound_body
@@ -161,7 +161,8 @@ def floating_base(
 
     measured, told = forces.through(lambda x: x), ()
     if low_pass and (delay := delay_of(forces, rows_of, low_pass)):
-        measured, told = forces.after(delay, low_pass.rate), (told_delay(delay, low_pass.rate, "forces"),)
+        told = told_fault(delay, low_pass.rate, "forces") or (told_delay(delay, low_pass.rate, "forces"),)
+        measured = forces.after(alignable(delay, low_pass.rate), low_pass.rate)
     rows = rows_of(measured)
     check_shown(rows, [names[j] for j in kept])
     theta, sigma = weighted(rows)

@@ -9,7 +9,7 @@ import numpy as np
 
 from qddot.arguments import flag, word
 from qddot.errors import ConvergenceError, InputError, MissingExtraError, as_written
-from qddot.identify.alignment import common_delay, delay_of_another, told_delays
+from qddot.identify.alignment import alignable, common_delay, told_delays
 from qddot.identify.checks.alternatives import Alternatives
 from qddot.identify.checks.check_motion import impossible_rotors
 from qddot.identify.checks.judge import Unseen, verdict
@@ -100,7 +100,7 @@ def fitted(
     chosen, sound = parameter_set is None, not any(finding.serious for finding in audit.findings)
     if sound:
         usual = ParameterSet.of(robot) if parameter_set is None else parameter_set
-        record = record.aligned(common_delay(base_parameters(usual), record.signals))
+        record = record.aligned(alignable(common_delay(base_parameters(usual), record.signals), record.signals.rate))
     if parameter_set is None and not sound:
         parameter_set = ParameterSet.of(robot)  # speeds from a log with wrong units would mean nothing
     elif parameter_set is None:
@@ -134,14 +134,14 @@ def fitted(
         found, laws = richer, [as_found(one, richer.base.parameter_set) for one in laws]
         others = Alternatives(found.base, found.estimate.theta, record.signals)
     findings += [Finding("found", "friction", f"{law}: added, since {law.gain:.0%} of {UNSEEN} go") for law in laws]
-    delay = common_delay(found.base, record.signals) if laws else record.signals.delay
+    delay = alignable(common_delay(found.base, record.signals), record.signals.rate) if laws else record.signals.delay
     if delay != record.signals.delay:
         record = record.aligned(delay)
         found = estimated(found.base, record, method, how, progress)
         others = Alternatives(found.base, found.estimate.theta, record.signals)
     findings += told_delays(record.signals)
     if other is not None:
-        other = other.aligned(delay_of_another(delay, other.signals.rate))
+        other = other.aligned(alignable(delay, other.signals.rate))
         findings.insert(1, Finding("found", "validation", f"kept for it: {other.size}"))
     found, shape = allowing_for_shape(found, record.signals)
     own = judged(found, record, audit, others)  # the fit must not depend on the log kept for validation

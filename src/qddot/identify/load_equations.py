@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from qddot.errors import InputError
-from qddot.identify.alignment import common_delay, told_delays
+from qddot.identify.alignment import alignable, common_delay, told_delays, told_fault
 from qddot.identify.fit import Fit
 from qddot.identify.physical.pseudo_inertia import congruence
 from qddot.identify.regression.base import base_parameters
@@ -42,7 +42,7 @@ class Equations(NamedTuple):
 def equations(robot: Robot | Fit, recorded: Recorded, unloaded: Recorded | None, frame: str, cutoff: float | None) -> Equations:
     """Return the equations of a load; see `payload` for the arguments."""
     given: Robot = robot.parameter_set.robot if isinstance(robot, Fit) else robot
-    run = aligned(robot, recorded, cutoff)
+    run, faults = aligned(robot, recorded, cutoff)
     runs = [run]
     load = run.filtered(load_regressor(given, *run.motion, frame))
     friction = run.filtered(free_friction(robot, run))
@@ -54,24 +54,27 @@ def equations(robot: Robot | Fit, recorded: Recorded, unloaded: Recorded | None,
         own, tau = friction[..., :0], run.filtered(run.samples.tau - given.inverse_dynamics(*run.motion))
         told = np.zeros((0, 0))
     else:
-        alone, base = aligned(given, unloaded, cutoff), base_parameters(ParameterSet.of(given))
+        alone, more = aligned(given, unloaded, cutoff)
+        base, faults = base_parameters(ParameterSet.of(given)), (*more, *faults)
         runs = [alone, run]
         own = np.concatenate([one.filtered(base.matrix(*one.motion)) for one in runs])
         tau = np.concatenate([one.filtered(one.samples.tau) for one in runs])
         load, friction = (np.concatenate([np.zeros((len(own) - len(x), *x.shape[1:])), x]) for x in (load, friction))
         told = np.zeros((0, base.rank))
     told = np.pad(told, ((0, 0), (0, friction.shape[-1])))
-    findings = told_delays(*(one.signals for one in runs if one.signals is not None))
+    findings = (*told_delays(*(one.signals for one in runs if one.signals is not None)), *faults)
     return Equations(run, load, np.concatenate([own, friction], axis=-1), friction.shape[-1], told, tau, findings)
 
 
-def aligned(arm: Robot | Fit, recorded: Recorded, cutoff: float | None) -> Moved:
-    """Return a recorded motion of an arm, with whatever load, with positions of the time of its torques; samples as they are."""
+def aligned(arm: Robot | Fit, recorded: Recorded, cutoff: float | None) -> tuple[Moved, tuple[Finding, ...]]:
+    """Return a recorded motion of an arm, with whatever load, with positions of the time of its torques, and a finding if these
+    came too late for that; samples as they are."""
     robot: Robot = arm.parameter_set.robot if isinstance(arm, Fit) else arm
     if isinstance(recorded, Samples):
-        return moved(robot, recorded)
+        return moved(robot, recorded), ()
     log, base = whole(robot, recorded), arm.base if isinstance(arm, Fit) else base_parameters(ParameterSet.of(robot))
-    return moved(robot, log, cutoff, common_delay(base, prepare(log, cutoff)))
+    delay, rate = common_delay(base, prepare(log, cutoff)), log.rate
+    return moved(robot, log, cutoff, alignable(delay, rate)), told_fault(delay, rate)
 
 
 def free_friction(arm: Robot | Fit, run: Moved) -> np.ndarray:

@@ -19,7 +19,7 @@ import numpy as np
 from scipy import stats
 
 from qddot.errors import ConvergenceError, InputError
-from qddot.identify.alignment import settled_delay, told_delay
+from qddot.identify.alignment import settled_delay, told_delay, told_fault
 from qddot.identify.physical.identified import identified_robot, sound_prior
 from qddot.identify.physical.log_cholesky import Chart, chosen, nonlinear_least_squares
 from qddot.identify.prediction import Predictor
@@ -197,10 +197,13 @@ class Search:
         for _ in range(ALIGNED_ROUNDS):
             known, w = self.predictor.delay, 2 * np.pi * found.bandwidth
             further = partial(self.late, known, w, found.after)
-            self.predictor.delay = delay = settled_delay(further, known, 1 / self.predictor.step)
+            delay, rate = settled_delay(further, known, 1 / self.predictor.step), 1 / self.predictor.step
+            if fault := told_fault(delay, rate):
+                return replace(found, findings=fault)
+            self.predictor.delay = delay
             if delay == known:
                 break
-            told = told_delay(delay, 1 / self.predictor.step)
+            told = told_delay(delay, rate)
             say(told.message)
             then = self.settled(bandwidth, evaluations, say)
             if np.prod(then.after) >= np.prod(found.after):  # a search that is stuck has other errors than a delay

@@ -181,6 +181,8 @@ def payload(
     others = chain(others, bodies(given, frame, Y_load))
     reason = best_reason(others, tried, unexplained(y - X @ ls))
     verdict = judged(missed, unloaded is None, reason, ls)
+    late = [Concern(finding.code, finding.message) for finding in findings if finding.serious]
+    verdict = verdict if verdict.has("delay") else Verdict((*late, *verdict.concerns))
     if verdict and frictions:
         x = np.linalg.lstsq(own, np.append(whole[1] - whole[0][:, arm:] @ ls, np.zeros(len(told))), rcond=1e-12)[0]
         changed = (loose[..., -frictions:] @ x[-frictions:]) * weight
@@ -191,7 +193,7 @@ def payload(
         prior = ball(ls, deviations, unseen, frame) if prior is None else prior
         fit = consistent(R[:, :-1], R[:, -1], names, np.array(prior.ten_vector(), float), margin=1e-6)
     except (InputError, ConvergenceError) as error:
-        if reason is None:
+        if reason is None and not late:
             raise
         raise type(error)(f"no body fits these torques on {frame!r}. {verdict.concerns[0]}") from error
     identified = deviations < sizes(fit.parameters)

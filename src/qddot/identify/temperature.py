@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from qddot.arguments import finite_array
 from qddot.errors import InputError
-from qddot.identify.alignment import common_delay, delay_of_another, told_delays
+from qddot.identify.alignment import alignable, common_delay, told_delays, told_fault
 from qddot.identify.more_columns import extended
 from qddot.identify.regression.base import Base, base_parameters
 from qddot.identify.regression.drive_terms import dry_step
@@ -121,6 +121,8 @@ def thermal_friction(
     found = at_mean(base, record)
     unaltered = at_reference(found, record, parameter_set.widths)  # beside friction that changes, no delay would be sure
     delay = common_delay(base, unaltered.signals)
+    if fault := told_fault(delay, record.signals.rate):
+        return replace(found, findings=fault)
     return at_mean(base, record.aligned(delay)) if delay else found
 
 
@@ -153,7 +155,7 @@ def at_reference(found: ThermalFriction, record: Record, widths: np.ndarray) -> 
     """
     if record.log.temperature is None:
         return record
-    record = record.aligned(delay_of_another(found.delay, record.signals.rate))
+    record = record.aligned(alignable(found.delay, record.signals.rate))
     signals = record.signals
     more = temperatures(record) - found.reference
     tau = signals.tau_raw.copy()

@@ -51,8 +51,10 @@ def misaligned(signals: Signals) -> list[Concern]:
     if abs(samples) < WITHIN_A_CYCLE:
         return []
     which = "later" if samples > 0 else "earlier"
-    text = f"torques came {abs(1e3 * signals.delay):.2g} ms {which} than positions, {abs(samples):.2g} samples: positions of their "
-    return [Concern("delay", f"{text}own time were taken, but the logger pairs those of different cycles", serious=False)]
+    text = (
+        f"torques came {abs(1e3 * signals.delay):.2g} ms {which} than positions, by {abs(samples):.2g} of a sample: positions of "
+    )
+    return [Concern("delay", f"{text}their own time were taken, but the logger pairs those of different cycles", serious=False)]
 
 
 def excitation(

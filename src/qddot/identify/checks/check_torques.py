@@ -146,7 +146,8 @@ def explained_otherwise(
     best = [found for found in others.told_by(is_poor) if found.share > MOST_OF_IT]
     best = best if matters else [found for found in best if found.kind not in FOR_A_WHILE and found.share > NEARLY_ALL]
     held = matters and others.is_only_at_turns
-    best = [found for found in best if found.kind in AT_TURNS] if held else best
+    if held:  # a stick is no delay, but torques that are late are so wherever friction turns round
+        best = [found for found in best if found.kind in AT_TURNS or (found.kind == "delay" and found.share > NEARLY_ALL)]
     rest = f"of what is unexplained ({left.relative:.2%} of the torques)"
     if not best and not is_poor and not held and (alone := of_one_joint(others, beyond > MATTERS * left.size)):
         text = f"{alone.text}: that explains {alone.own:.0%} of what is unexplained there"

@@ -6,7 +6,7 @@ import numpy as np
 
 from qddot.arguments import positive_number
 from qddot.errors import InputError
-from qddot.identify.alignment import delay_of_another
+from qddot.identify.alignment import alignable
 from qddot.identify.fit import Fit
 from qddot.identify.online.online_columns import OnlineColumns
 from qddot.identify.online.recursive import Recursive
@@ -64,6 +64,6 @@ class OnlineIdentification(Recursive):
         std = np.maximum(spread * np.abs(estimate.theta) + PRIOR_DEVIATIONS * estimate.std, 1e-9)
         prior, rest = (estimate.theta[order], std[order]), fit.parameter_set.rest_speeds
         cutoff = fit.signals.cutoff if cutoff is None else cutoff
-        delay = delay_of_another(fit.signals.delay, positive_number("rate", rate)) if delay is None else delay
+        delay = alignable(fit.signals.delay, positive_number("rate", rate)) if delay is None else delay
         known = names, columns, columns.shape, prior, estimate.sigma, rest
         super().__init__(*known, rate=rate, cutoff=cutoff, memory=memory, delay=delay)
