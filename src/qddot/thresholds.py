@@ -48,6 +48,8 @@ LATE_STAMPS = 9  # stamps before and after a long step, of which most must be ri
 STAMPS_TOGETHER = 1000  # samples whose stamps are averaged: jitter of 20 % leaves 0.6 % of a step, and clocks drift by less
 STAMPS_MISS = 0.5  # squared misfit of positions to even times over that to their stamps: more may be the positions' own noise
 UNSTEADY = 8e-4  # change of a clock's rate by STAMPS_TOGETHER: half of what a lost sample makes, far above that of real clocks
+STALLED = 3.0  # robust standard deviations of stamps from a steady clock: later ones are of a logger that stalls, and do not count
+STALL_ROUNDS = 3  # of steady clocks and stamps that count; two settle stalls of twenty samples
 SLOWER = 0.99  # times the rate: a lower one needs a low-pass, a higher one only a spline
 
 # Noise ----------------------------------------------------------------------------------------------------------------------

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 import qddot
+from qddot.errors import InputError
 from qddot.identify import Log, prepare, stream
 from qddot.logs.log_summary import Steps
-from qddot.logs.stamps import times_of
+from qddot.logs.stamps import steadied, times_of
 
 RATE = 250.0
 EVEN = np.arange(4000) / RATE
@@ -120,3 +121,42 @@ def test_late_stamps_are_no_lost_samples() -> None:
     assert whole.farthest > 1  # hundreds of stamps are late by more than half a step
     assert whole.missing < 20
     assert whole.missing + 4 <= some.missing < 20
+
+
+def in_bursts(count: int) -> np.ndarray:
+    """Stamps of a logger that writes so many samples at once."""
+    k = np.arange(len(EVEN))
+    return EVEN[k // count * count] + (count + k % count * 0.05) / RATE
+
+
+def stalling() -> np.ndarray:
+    """Stamps of a logger that halts twenty times, for 60 ms, and then catches up."""
+    stamps = EVEN.copy()
+    for start in np.random.default_rng(5).integers(0, len(EVEN) - 30, 20):
+        stamps[start : start + 20] = np.maximum(stamps[start : start + 20], EVEN[start] + 0.06 + np.arange(20) * 1e-4)
+    return np.maximum.accumulate(stamps) + 1e-9 * np.arange(len(EVEN))
+
+
+@pytest.mark.parametrize("stamps", [in_bursts(2), in_bursts(5), in_bursts(10), written(0.7), stalling()])
+def test_stamps_that_pause_where_samples_do_not(stamps: np.ndarray) -> None:
+    """Whether they seem pauses of the log or lost samples."""
+    q = positions(EVEN)
+    log = steadied(Log(stamps, q, q))
+    assert log.segments == (slice(0, len(EVEN)),)
+    assert np.std(log.t - EVEN) * RATE < 0.3
+    assert np.abs(np.diff(log.t) * RATE - 1).max() < 2e-3
+    assert log.rate == pytest.approx(RATE, rel=1e-3)
+    assert [finding.code for finding in log.findings] == ["stamps"]
+    assert steadied(log) is log
+
+
+def test_samples_that_pause_keep_their_pauses() -> None:
+    t = EVEN + 1.5 * (EVEN > 4) + 0.1 * JITTER
+    found = steadied(Log(t, positions(EVEN + 1.5 * (EVEN > 4)), positions(EVEN)))
+    assert len(found.segments) == 2
+    assert np.std(found.t - EVEN - 1.5 * (EVEN > 4)) * RATE < 0.01
+    bursts = np.arange(4000) / 1000 + np.arange(4000) // 20 * 0.1  # of samples, 20 at once
+    log = Log(bursts, positions(bursts), positions(bursts))
+    assert steadied(log) is log
+    with pytest.raises(InputError, match=r"200, by pauses of stamps: if samples have none, give them even times"):
+        prepare(log)

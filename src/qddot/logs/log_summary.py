@@ -62,8 +62,8 @@ class Steps:
             return None
         rates = [1 / usual_step(part) for part in parts]
         steps = np.concatenate([part * rate for part, rate in zip(parts, rates)])
-        even = steps[steps < 1 + HALF_SAMPLE]
         lost = np.concatenate([lost_in(part * rate) for part, rate in zip(parts, rates)])
+        even = steps[lost == 0]
         return Steps(
             count=len(even),
             squares=float(np.sum((even - 1) ** 2)),
@@ -106,17 +106,20 @@ def usual_step(steps: np.ndarray) -> float:
     if steps.max() < (1 + HALF_SAMPLE) * steps.min():  # no sample is lost; a median would take longer
         return float(steps.mean())
     usual = np.median(steps)
-    usual = steps[(steps > HALF_SAMPLE * usual) & (steps < (1 + HALF_SAMPLE) * usual)].mean()
-    return float(steps.sum() / (len(steps) + lost_in(steps / usual).sum()))
+    near = (steps > HALF_SAMPLE * usual) & (steps < (1 + HALF_SAMPLE) * usual)
+    lost = lost_in(steps / steps[near].mean()).sum() if near.mean() > HALF_SAMPLE else len(steps)
+    believable = lost < len(steps)  # else stamps tell of the logger, not of the samples
+    return float(steps.sum() / (len(steps) + (lost if believable else 0)))
 
 
 def lost_in(steps: np.ndarray) -> np.ndarray:
-    """Return the number of samples (k,) lost in each long one of a segment's time steps, in units of the usual one. After a stamp
-    that is merely late the next ones come early."""
-    long = np.flatnonzero(steps > 1 + HALF_SAMPLE)
+    """Return the number of samples lost in each of a segment's time steps (k,), in units of the usual one. After a stamp that is
+    merely late the next ones come early."""
+    found, long = np.zeros(len(steps)), np.flatnonzero(steps > 1 + HALF_SAMPLE)
     late, near = np.cumsum(np.append(0.0, steps - 1)), np.arange(LATE_STAMPS)
     before, after = (np.median(late[np.clip(at, 0, len(steps))], axis=1) for at in (long[:, None] - near, long[:, None] + 1 + near))
-    return np.clip(np.round(after - before), 0, np.round(steps[long]) - 1)
+    found[long] = np.clip(np.round(after - before), 0, np.round(steps[long]) - 1)
+    return found
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,6 +6,7 @@ predicted from its neighbours, once at their stamps, once at even times, and a s
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ import numpy as np
 from scipy.interpolate import make_lsq_spline
 
 from qddot.logs.table import Finding
-from qddot.thresholds import STAMPS_MISS, STAMPS_TOGETHER, UNIFORM, UNSTEADY
+from qddot.thresholds import BY_MEDIAN, GAP, STALL_ROUNDS, STALLED, STAMPS_MISS, STAMPS_TOGETHER, UNIFORM, UNSTEADY
 
 if TYPE_CHECKING:
     from qddot.logs.log import Log
@@ -30,13 +31,28 @@ def is_uniform(t: np.ndarray, rate: float) -> bool:
 
 def steadied(log: Log) -> Log:
     """Return a log with the times at which its samples were taken: those of the log where its stamps do not jitter, or rightly."""
+    if len(log.segments) > 1 and len(set(log.recordings)) == 1 and (t := without_pauses(log)) is not None:
+        return with_times(log, t, ())
     rate = log.rate
     parts = [t if is_uniform(t, rate) else times_of(t, q, rate) for t, q in ((log.t[s], log.q[s]) for s in log.segments)]
     t = np.concatenate(parts)
-    if np.array_equal(t, log.t):
-        return log
-    message = f"jitter by {1e3 * np.std(t - log.t):.2g} ms rms, samples do not, as positions tell: they are taken at even times"
-    return replace(log, t=t, findings=(*log.findings, Finding("repaired", "stamps", message)))
+    return log if np.array_equal(t, log.t) else with_times(log, t, log.segments)
+
+
+def without_pauses(log: Log) -> np.ndarray | None:
+    """Return the times of samples that were taken evenly all along, though stamps pause: a logger was busy, or wrote several
+    samples at once. None if samples pause, too."""
+    if not np.all(np.diff(log.t) > 0):
+        return None
+    t = times_of(log.t, log.q, (len(log) - 1) / (log.t[-1] - log.t[0]))
+    steps = np.diff(t)
+    return None if t is log.t or steps.max() > GAP * steps.min() else t
+
+
+def with_times(log: Log, t: np.ndarray, segments: tuple[slice, ...]) -> Log:
+    """Return a log with other times (N,) of its samples, and a finding that says so."""
+    message = f"jitter by {1e3 * np.std(t - log.t):.2g} ms rms, samples do not, as positions tell: their times are evened out"
+    return replace(log, t=t, segments=segments, findings=(*log.findings, Finding("repaired", "stamps", message)))
 
 
 def times_of(t: np.ndarray, q: np.ndarray, rate: float) -> np.ndarray:
@@ -56,24 +72,30 @@ def times_of(t: np.ndarray, q: np.ndarray, rate: float) -> np.ndarray:
     by_stamps, best, least = missed(t, q), t, np.log(STAMPS_MISS)
     counted = np.concatenate([[0.0], np.cumsum(np.round(np.diff(t) * rate))])
     for number in (np.arange(0.0, len(t)), counted):  # nothing is lost, or what long steps leave out
-        drift, slope = smooth(t - number / rate)
-        if np.abs(slope - np.median(slope)).max() * rate > UNSTEADY:  # a sample is lost and not counted, or counted and not lost
-            continue
-        even = number / rate + drift
-        by_even = missed(even, q)
-        seen = (by_stamps > 0) & (by_even > 0)  # joints at rest tell nothing
-        better = float(np.sum(np.log(by_even[seen] / by_stamps[seen])))
-        if better < least:
-            best, least = even, better
+        for drift, slope in steady(t - number / rate):
+            step = np.median(slope) + 1 / rate
+            if np.abs(slope + 1 / rate - step).max() > UNSTEADY * step:  # a sample is lost and not counted, or the other way round
+                continue
+            even = number / rate + drift
+            by_even = missed(even, q)
+            seen = (by_stamps > 0) & (by_even > 0)  # joints at rest tell nothing
+            better = float(np.sum(np.log(by_even[seen] / by_stamps[seen])))
+            if better < least:
+                best, least = even, better
     return best
 
 
-def smooth(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return a smooth curve along a signal (N,), a cubic spline with few knots, and its slope per sample."""
+def steady(x: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield smooth curves along a signal (N,), cubic splines with few knots, and their slopes per sample: through all of it, and
+    through most of it, as a logger that stalls is late for a while."""
     at = np.arange(0.0, len(x))
     knots = np.linspace(0, len(x) - 1, max(len(x) // STAMPS_TOGETHER, 1) + 1)
-    curve = make_lsq_spline(at, x, np.concatenate([[knots[0]] * 3, knots, [knots[-1]] * 3]), k=3)
-    return curve(at), curve(at, 1)
+    knots, weight = np.concatenate([[knots[0]] * 3, knots, [knots[-1]] * 3]), np.ones(len(x))
+    for _ in range(STALL_ROUNDS):
+        curve = make_lsq_spline(at, x, knots, k=3, w=weight)
+        yield curve(at), curve(at, 1)
+        off = np.abs(x - curve(at))
+        weight = np.where(off > STALLED * BY_MEDIAN * np.median(off), 1e-3, 1.0)
 
 
 def missed(t: np.ndarray, q: np.ndarray) -> np.ndarray:

@@ -139,8 +139,8 @@ def whole(robot: Robot, given: Recorded) -> Log:
 def in_memory(robot: Robot, log: Log, cutoff: float | None, velocity: Velocity | None) -> Record:
     log = log.of(robot)
     refuse_no_torques(log)
-    summary, log = LogSummary.of(log), steadied(log)
-    return Record(robot, log, prepare(log, cutoff, velocity=velocity), summary, None)
+    log = steadied(log)
+    return Record(robot, log, prepare(log, cutoff, velocity=velocity), LogSummary.of(log), None)
 
 
 def refuse_no_torques(log: Log) -> None:

@@ -314,10 +314,10 @@ def prepare(log: Log, cutoff: float | None = None, *, velocity: Velocity | None 
     found = prepared(log, rate, cutoff, velocity, findings, recorded=recorded, delay=delay)
     if found is None:
         span = filter_span(LowPass(rate, cutoff))
-        raise InputError(
-            f"no segment is as long as the {span / rate:.3g} s that a cut-off of {cutoff:.3g} Hz takes "
-            f"({'a longer log' if cutoff >= HIGHEST_CUTOFF * rate else 'a longer log, or a higher cutoff='})"
-        )
+        cure = "a longer log" if cutoff >= HIGHEST_CUTOFF * rate else "a longer log, or a higher cutoff="
+        if len(log.t) > span:
+            cure = f"there are {len(log.segments):,}, by pauses of stamps: if samples have none, give them even times; else {cure}"
+        raise InputError(f"no segment is as long as the {span / rate:.3g} s that a cut-off of {cutoff:.3g} Hz takes ({cure})")
     return found
 
 
