@@ -18,6 +18,7 @@ from qddot.identify.checks.verdict import Concern, Verdict
 from qddot.identify.command import python_call
 from qddot.identify.estimation import Estimated, estimated, with_laws
 from qddot.identify.fit import Fit
+from qddot.identify.friction_shape import allowing_for_shape
 from qddot.identify.regression.base import Base, base_parameters
 from qddot.identify.regression.bodies import without_drives, without_mass
 from qddot.identify.regression.filter_choice import Velocity
@@ -28,7 +29,6 @@ from qddot.identify.regression.reduction import ENGINES, reduce
 from qddot.identify.regression.residuals import residuals_of_parts, structure
 from qddot.identify.regression.rest import left_out, with_needed_rests
 from qddot.identify.regression.standstill import standstill_speeds
-from qddot.identify.step_shape import allowing_for_shape
 from qddot.identify.temperature import ThermalFriction, at_reference, next_step, thermal_friction
 from qddot.logs.audit import Audit
 from qddot.logs.log import Log

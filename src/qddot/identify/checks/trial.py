@@ -27,6 +27,7 @@ from qddot.thresholds import (
     DRY_BLUR,
     HARD_STEP,
     INDEPENDENT,
+    LARGEST_SOUGHT,
     MOST_OF_IT,
     POSTURES,
     STILL_EXPLAINED,
@@ -367,6 +368,8 @@ class Trial:
         size, and the residuals."""
         theta, left = (self.theta, self.left) if size == 0 else (None, self.left)
         for _ in range(rounds):
+            if abs(size) > LARGEST_SOUGHT:
+                break
             rows = self.whole if size == 0 else self.rows(changed(size))
             equations = self.known if size == 0 else self.equations(self.filtered_rows(rows))
             theta = fitted(equations.G, equations.samples)[0] if theta is None else theta

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from qddot.identify import Fit, Log, ParameterSet
-from qddot.identify.step_shape import step_slopes
+from qddot.identify.friction_shape import step_slopes
 from qddot.model.friction import smooth_step
 from tests.identify.arms import random_arm
 from tests.identify.simulated import series, simulated, truth
@@ -43,16 +43,16 @@ def cover(fits: list[Fit]) -> float:
 
 def test_intervals_allow_for_another_shape() -> None:
     fits = [fit_of("arctan", seed) for seed in range(4)]
-    told = [finding.message for fit in fits for finding in fit.findings if finding.code == "step"]
+    told = [finding.message for fit in fits for finding in fit.findings if finding.code == "shape"]
     assert len(told) == 4
-    assert "in another shape than the model's" in told[0]
+    assert "has another shape than the model's" in told[0]
     assert all(fit.verdict for fit in fits)
     assert cover(fits) > 0.92  # 0.83 without it
 
 
 def test_the_models_shape_widens_nothing() -> None:
     fits = [fit_of("the model's", seed) for seed in range(4)]
-    assert not [finding for fit in fits for finding in fit.findings if finding.code == "step"]
+    assert not [finding for fit in fits for finding in fit.findings if finding.code == "shape"]
     assert cover(fits) > 0.9
 
 
@@ -71,4 +71,4 @@ def test_slopes_of_the_step() -> None:
 def test_friction_that_is_a_sign_has_no_shape() -> None:
     log = simulated(PARAMETERS, THETA, 10.0, 250.0, (1e-5, 0.02), 0)
     fit = ARM.identify(log, parameter_set=ParameterSet.of(ARM, coulomb="sign"))
-    assert not [finding for finding in fit.findings if finding.code == "step"]
+    assert not [finding for finding in fit.findings if finding.code == "shape"]
