@@ -264,9 +264,7 @@ TRIAL_ROUNDS = 6  # rounds of weights and parameters in turn
 TRIAL_FIFTHS = 5  # parts of a log, each predicted by the others: the halves of a short log move too differently to compare laws
 TRIAL_SETTLED = 1e-3  # fraction of a joint's noise: a smaller change of it ends the rounds of weights
 POSITION_STEP = 1e-4  # rad or m, for derivatives by differences: truncation and rounding are both about 1e-8 of a torque
-LARGEST_SOUGHT = (
-    1e3  # rad, m or times: an error of positions as large as that is none, and trials of it would leave what positions can be
-)
+LARGEST_SOUGHT = 1e3  # rad, m or times: no error of positions is as large, and trials of it would leave what positions can be
 # fraction of a joint's torque: a smaller residual counts as explained, even if it is slightly worse than before
 STILL_EXPLAINED = 0.05
 TURN_DEGREE = 5  # degree of the polynomial that a joint's speed follows around a turn, for a kernel's length, except for play
