@@ -350,3 +350,20 @@ def test_the_uncertainty_of_the_arm_is_part_of_the_loads():
     assert misses["fit"] <= 5 < misses["robot"], misses  # of 40
     with pytest.raises(InputError, match="a fit knows the arm already"):
         payload(fit, log, unloaded=log)
+
+
+def test_friction_of_two_logs_takes_its_step_as_they_show() -> None:
+    """At 0.25 rad/s; the load would be 0.5 % too heavy with that of arms of which nothing is known, 0.03 rad/s."""
+    arm = random_arm(3, 3)
+    rough, t = ParameterSet.of(arm, standstill=0.25), np.arange(0, 20, 0.004)
+    theta = truth(rough)
+
+    def log(motion: int, load: float) -> Log:
+        q, qd, qdd = series(arm, t, motion)
+        noise = 0.05 * np.random.default_rng(motion).normal(size=q.shape)
+        tau = rough.matrix(q, qd, qdd) @ theta + load * load_regressor(arm, q, qd, qdd, arm.tip) @ TEN
+        return Log(t, q, tau + noise, joint_names=arm.joint_names)
+
+    found = payload(arm, log(2, 1.0), unloaded=log(1, 0.0))
+    assert found.verdict, found.verdict
+    assert found.inertia.mass == pytest.approx(1.5, rel=1e-3)

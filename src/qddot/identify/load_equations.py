@@ -8,6 +8,7 @@ changes their friction, too.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,6 +23,7 @@ from qddot.identify.regression.parameter_set import ParameterSet
 from qddot.identify.regression.record import whole
 from qddot.identify.regression.rows import Samples
 from qddot.identify.regression.signals import prepare
+from qddot.identify.regression.standstill import standstill_speeds
 from qddot.logs.table import Finding
 from qddot.robot import Robot
 from qddot.thresholds import STANDSTILL
@@ -43,9 +45,15 @@ def equations(robot: Robot | Fit, recorded: Recorded, unloaded: Recorded | None,
     """Return the equations of a load; see `payload` for the arguments."""
     given: Robot = robot.parameter_set.robot if isinstance(robot, Fit) else robot
     run, faults = aligned(robot, recorded, cutoff)
-    runs = [run]
+    runs: list[Moved] = [run]
+    asked: dict[str, Any] = friction_of(robot)
+    if unloaded is not None:
+        alone, more = aligned(given, unloaded, cutoff)
+        runs, faults = [alone, run], (*more, *faults)
+        if alone.signals is not None and given.nq == given.nv:
+            asked = {"standstill": standstill_speeds(given, alone.signals)}
     load = run.filtered(load_regressor(given, *run.motion, frame))
-    friction = run.filtered(free_friction(robot, run))
+    friction = run.filtered(free_friction(given, run, asked))
     friction = friction[..., np.any(friction != 0, axis=(0, 1))]  # poses at rest show none
     if isinstance(robot, Fit):  # the error of its parameters is estimated together with the load
         own, tau = run.filtered(robot.base.matrix(*run.motion)), run.filtered(run.samples.tau - robot.predict(*run.motion))
@@ -54,9 +62,7 @@ def equations(robot: Robot | Fit, recorded: Recorded, unloaded: Recorded | None,
         own, tau = friction[..., :0], run.filtered(run.samples.tau - given.inverse_dynamics(*run.motion))
         told = np.zeros((0, 0))
     else:
-        alone, more = aligned(given, unloaded, cutoff)
-        base, faults = base_parameters(ParameterSet.of(given)), (*more, *faults)
-        runs = [alone, run]
+        base = base_parameters(ParameterSet.of(given, **asked))
         own = np.concatenate([one.filtered(base.matrix(*one.motion)) for one in runs])
         tau = np.concatenate([one.filtered(one.samples.tau) for one in runs])
         load, friction = (np.concatenate([np.zeros((len(own) - len(x), *x.shape[1:])), x]) for x in (load, friction))
@@ -77,17 +83,19 @@ def aligned(arm: Robot | Fit, recorded: Recorded, cutoff: float | None) -> tuple
     return moved(robot, log, cutoff, alignable(delay, rate)), told_fault(delay, rate)
 
 
-def free_friction(arm: Robot | Fit, run: Moved) -> np.ndarray:
-    """Return the columns (N, nv, d) of viscous and Coulomb friction of each joint, with the step that the arm is known to have;
-    none of spherical and free joints."""
-    robot: Robot = arm.parameter_set.robot if isinstance(arm, Fit) else arm
+def friction_of(arm: Robot | Fit) -> dict[str, Any]:
+    """Return options of `ParameterSet.of` for the step that friction of an arm is known to take."""
+    if isinstance(arm, Fit):
+        return {name: arm.parameter_set.asked[name] for name in ("coulomb", "standstill")}
+    widths = {name: drive.at_joint.friction.width for name, drive in arm.drives.items()}
+    return {"standstill": {name: float(width) or STANDSTILL for name, width in widths.items()}}
+
+
+def free_friction(robot: Robot, run: Moved, asked: Mapping[str, Any]) -> np.ndarray:
+    """Return the columns (N, nv, d) of viscous and Coulomb friction of each joint, whose step is `asked` for; none of spherical and
+    free joints."""
     if robot.nq != robot.nv:
         return np.zeros((*run.samples.tau.shape, 0))
-    if isinstance(arm, Fit):
-        asked: dict[str, Any] = {name: arm.parameter_set.asked[name] for name in ("coulomb", "standstill")}
-    else:
-        widths = {name: drive.at_joint.friction.width for name, drive in robot.drives.items()}
-        asked = {"standstill": {name: float(width) or STANDSTILL for name, width in widths.items()}}
     friction = ParameterSet.of(robot, armature=False, offset=False, **asked)
     return friction.matrix(*run.motion)[..., len(friction.names) - len(friction.terms) :]
 
