@@ -14,7 +14,18 @@ import numpy as np
 from scipy.interpolate import make_lsq_spline
 
 from qddot.logs.table import Finding
-from qddot.thresholds import BY_MEDIAN, GAP, STALL_ROUNDS, STALLED, STAMPS_MISS, STAMPS_TOGETHER, UNIFORM, UNSTEADY
+from qddot.thresholds import (
+    BY_MEDIAN,
+    GAP,
+    NO_MEASUREMENT,
+    STALL_ROUNDS,
+    STALLED,
+    STAMPS_COMPARED,
+    STAMPS_MISS,
+    STAMPS_TOGETHER,
+    UNIFORM,
+    UNSTEADY,
+)
 
 if TYPE_CHECKING:
     from qddot.logs.log import Log
@@ -67,17 +78,20 @@ def times_of(t: np.ndarray, q: np.ndarray, rate: float) -> np.ndarray:
     >>> bool(np.all(times_of(stamps, np.sin(3 * stamps)[:, None], 100.0) == stamps))
     True
     """
-    if len(t) < SHORTEST:
+    if len(t) < SHORTEST or max(np.abs(t).max(), np.abs(q).max()) > NO_MEASUREMENT:
         return t
-    by_stamps, best, least = missed(t, q), t, np.log(STAMPS_MISS)
-    counted = np.concatenate([[0.0], np.cumsum(np.round(np.diff(t) * rate))])
-    for number in (np.arange(0.0, len(t)), counted):  # nothing is lost, or what long steps leave out
+    stretches = [slice(start, start + STAMPS_COMPARED) for start in range(0, len(t), STAMPS_COMPARED)]
+    some = max(stretches, key=lambda s: float(np.var(q[s], axis=0).sum()))
+    by_stamps, best, least = missed(t[some], q[some]), t, np.log(STAMPS_MISS)
+    steps = np.maximum(np.round(np.diff(t) * rate), 1.0)
+    numbers = np.arange(0.0, len(t)), np.concatenate([[0.0], np.cumsum(steps)])  # nothing is lost, or what long steps leave out
+    for number in numbers[: 1 if np.all(steps == 1) else 2]:
         for drift, slope in steady(t - number / rate):
             step = np.median(slope) + 1 / rate
             if np.abs(slope + 1 / rate - step).max() > UNSTEADY * step:  # a sample is lost and not counted, or the other way round
                 continue
             even = number / rate + drift
-            by_even = missed(even, q)
+            by_even = missed(even[some], q[some])
             seen = (by_stamps > 0) & (by_even > 0)  # joints at rest tell nothing
             better = float(np.sum(np.log(by_even[seen] / by_stamps[seen])))
             if better < least:
@@ -95,7 +109,10 @@ def steady(x: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         curve = make_lsq_spline(at, x, knots, k=3, w=weight)
         yield curve(at), curve(at, 1)
         off = np.abs(x - curve(at))
-        weight = np.where(off > STALLED * BY_MEDIAN * np.median(off), 1e-3, 1.0)
+        stalled = off > STALLED * BY_MEDIAN * np.median(off)
+        if not stalled.any():
+            return
+        weight = np.where(stalled, 1e-3, 1.0)
 
 
 def missed(t: np.ndarray, q: np.ndarray) -> np.ndarray:
