@@ -80,7 +80,8 @@ def times_of(t: np.ndarray, q: np.ndarray, rate: float) -> np.ndarray:
     """
     if len(t) < SHORTEST or max(np.abs(t).max(), np.abs(q).max()) > NO_MEASUREMENT:
         return t
-    stretches = [slice(start, start + STAMPS_COMPARED) for start in range(0, len(t), STAMPS_COMPARED)]
+    starts = range(0, max(len(t) - STAMPS_COMPARED // 2, 1), STAMPS_COMPARED)
+    stretches = [slice(start, start + STAMPS_COMPARED) for start in starts]
     some = max(stretches, key=lambda s: float(np.var(q[s], axis=0).sum()))
     by_stamps, best, least = missed(t[some], q[some]), t, np.log(STAMPS_MISS)
     steps = np.maximum(np.round(np.diff(t) * rate), 1.0)
