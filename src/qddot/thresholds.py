@@ -45,9 +45,7 @@ EVEN_STEPS = 1e-6  # fraction of a step, rms, below which times count as even: r
 UNIFORM = 1e-3  # fraction of a step: times as close to an even grid count as the grid
 SAME_RATE = 1.05  # ratio of rates: segments whose rates differ by more are not of one recording
 LATE_STAMPS = 9  # stamps before and after a long step, of which most must be right to tell a lost sample from a late stamp
-STAMPS_COMPARED = (
-    20_000  # samples of the liveliest stretch, by which stamps are compared with even times: chance is 2 % among so many
-)
+STAMPS_COMPARED = 20_000  # samples of the liveliest stretch by which stamps are compared: chance is 2 % among so many
 STAMPS_TOGETHER = 1000  # samples whose stamps are averaged: jitter of 20 % leaves 0.6 % of a step, and clocks drift by less
 STAMPS_MISS = 0.5  # squared misfit of positions to even times over that to their stamps: more may be the positions' own noise
 UNSTEADY = 8e-4  # change of a clock's rate by STAMPS_TOGETHER: half of what a lost sample makes, far above that of real clocks
