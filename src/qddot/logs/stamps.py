@@ -42,10 +42,13 @@ def is_uniform(t: np.ndarray, rate: float) -> bool:
 
 def steadied(log: Log) -> Log:
     """Return a log with the times at which its samples were taken: those of the log where its stamps do not jitter, or rightly."""
-    if len(log.segments) > 1 and len(set(log.recordings)) == 1 and (t := without_pauses(log)) is not None:
+    times, rate = [log.t[s] for s in log.segments], log.rate
+    even = [is_uniform(t, rate) for t in times]
+    if all(even) and log.duration > (log.t[-1] - log.t[0]) / 2:  # stamps in bursts are seldom, and even samples usual
+        return log
+    if len(times) > 1 and len(set(log.recordings)) == 1 and (t := without_pauses(log)) is not None:
         return with_times(log, t, ())
-    rate = log.rate
-    parts = [t if is_uniform(t, rate) else times_of(t, q, rate) for t, q in ((log.t[s], log.q[s]) for s in log.segments)]
+    parts = [t if is_even else times_of(t, log.q[s], rate) for t, s, is_even in zip(times, log.segments, even)]
     t = np.concatenate(parts)
     return log if np.array_equal(t, log.t) else with_times(log, t, log.segments)
 
