@@ -150,6 +150,19 @@ def test_stamps_that_pause_where_samples_do_not(stamps: np.ndarray) -> None:
     assert steadied(log) is log
 
 
+@pytest.mark.parametrize("stamps", [EVEN, in_bursts(5), stalling()])
+def test_accelerations_of_stamps_that_pause(stamps: np.ndarray) -> None:
+    """Of the whole log, and of its chunks."""
+    q = positions(EVEN)
+    log = Log(stamps, q, q)
+    for part in (prepare(log, 10.0), *stream([log[:2000], log[2000:]], 10.0)):
+        assert part.rate == pytest.approx(RATE, rel=2e-3)
+        t = part.t - np.mean(stamps - EVEN)
+        true = np.stack([-9 * np.sin(3 * t) - 36.3 * np.sin(11 * t), -4 * np.cos(2 * t)], axis=1)
+        assert len(part) > 1000
+        assert np.linalg.norm(part.qdd[:, :2] - true) < 0.05 * np.linalg.norm(true)
+
+
 def test_samples_that_pause_keep_their_pauses() -> None:
     t = EVEN + 1.5 * (EVEN > 4) + 0.1 * JITTER
     found = steadied(Log(t, positions(EVEN + 1.5 * (EVEN > 4)), positions(EVEN)))

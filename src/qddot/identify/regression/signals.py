@@ -303,12 +303,12 @@ def prepare(log: Log, cutoff: float | None = None, *, velocity: Velocity | None 
     >>> signals.qdd.shape  # found by differences, through the same filter as everything
     (576, 2)
     """
+    log = steadied(log)
     rate = log.rate
     if cutoff is not None and not positive_number("cutoff", cutoff) <= HIGHEST_CUTOFF * rate:
         raise InputError(f"cutoff={cutoff:g} Hz of a log at {rate:.4g} Hz: above 0 and at most a quarter of the rate")
     if velocity is not None and word("velocity", velocity, get_args(Velocity)) == "measured" and log.qd is None:
         raise InputError("velocity='measured': the log has no velocities")
-    log = steadied(log)
     cutoff, velocity, recorded, findings = chosen(log, cutoff, velocity)
     findings += [finding for finding in log.findings if finding.code == "stamps"]
     found = prepared(log, rate, cutoff, velocity, findings, recorded=recorded, delay=delay)

@@ -39,7 +39,7 @@ def stream(
     waiting = up_to_motion(logs)
     if not waiting:
         return
-    rate, tail, some, begun = waiting[0].rate, None, False, False
+    rate, tail, some, begun = steadied(waiting[0]).rate, None, False, False
     cutoff, velocity, recorded, findings = chosen(steadied(waiting[-1]), cutoff, velocity, "from the first chunk that moves: ")
     low_pass = LowPass(rate, cutoff)
     span, factor = streamed_span(low_pass), low_pass.factor
@@ -48,12 +48,13 @@ def stream(
             break
         seamless = tail is not None and continues(tail, log, rate)
         whole = appended(tail, log) if tail is not None and seamless else log
+        even = steadied(whole)
         goes_on = (seamless and begun, following is not None and continues(log, following, rate))
-        found = prepared(steadied(whole), rate, cutoff, velocity, [*findings], goes_on, recorded, delay)
+        found = prepared(even, rate, cutoff, velocity, [*findings], goes_on, recorded, delay)
         if found is not None:
             some = True
             yield found
-        last = whole.segments[-1]
+        last = even.segments[-1]
         whole_kernels = max(0, (last.stop - last.start - span) // factor + 1)
         begun = whole_kernels > 0 or (goes_on[0] and len(whole.segments) == 1)
         tail = whole[last.start + whole_kernels * factor :]
