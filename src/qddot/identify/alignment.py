@@ -95,10 +95,11 @@ def told_fault(delay: float, rate: float, what: str = "torques") -> tuple[Findin
     """Report a delay, s, of torques of so many samples a second, if it is too long to align by."""
     if delay == alignable(delay, rate):
         return ()
+    cure = " (torque_delays(robot, log, common=True).log is without it)" if what == "torques" else ""
     message = (
         f"{what} came {told_late(delay)} than positions, more than a sample and a half, which is not mended: a fault of the log"
     )
-    return (Finding("warning", "delay", f"{message} (torque_delays(robot, log, common=True).log is without it)", serious=True),)
+    return (Finding("warning", "delay", message + cure, serious=True),)
 
 
 def told_delay(delay: float, rate: float, what: str = "torques") -> Finding:
